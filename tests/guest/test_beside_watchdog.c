@@ -5,9 +5,12 @@
  */
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/klog.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -15,6 +18,8 @@
 #include "suite.h"
 
 #define WATCHDOG "/proc/sys/kernel/nmi_watchdog"
+
+#define SYSLOG_ACTION_READ_ALL	3	/* of klogctl(): no header of the C library has it */
 
 /* Seconds.  With a threshold of one second, its interrupt comes at least once in that time. */
 #define PERIOD	0.55
@@ -194,7 +199,44 @@ START_TEST(watchdog_runs_while_counting)
 }
 END_TEST
 
-/* Nor while a state's counter overflows, and its NMIs are told apart. */
+/* True if the kernel's log has this text. */
+static bool has_logged(const char *text)
+{
+	static char log[1 << 20];
+	const int n = klogctl(SYSLOG_ACTION_READ_ALL, log, sizeof(log) - 1);
+
+	ck_assert_int_ge(n, 0);
+	log[n] = '\0';
+	return strstr(log, text);
+}
+
+/* It finds a CPU that locks up while a state counts there, and no count suffers. */
+START_TEST(lock_up_is_found)
+{
+	int fd = open_state(0), module;
+	const struct vperfctr_page *page = map_state(fd);
+	struct utsname name;
+	char path[200];
+
+	assert_ok(uname(&name));
+	snprintf(path, sizeof(path), "/tests/lock-up-%s.ko", name.release);
+	module = open(path, O_RDONLY);
+	ck_assert_msg(module >= 0, "%s: %s", path, strerror(errno));
+	start(fd);
+	check_counts(page);
+	ck_assert(!has_logged("hard LOCKUP"));
+	/* The kernel's complaint is expected after this: see tests/vm/checklog. */
+	write_file("/dev/kmsg", "vm: this CPU locks up now");
+	assert_ok(syscall(SYS_finit_module, module, "ms=3000", 0));
+	check_counts(page);
+	ck_assert(has_logged("hard LOCKUP on cpu 0"));
+	check_fact("watchdog: kept\nperf: none\n");
+	assert_ok(call(fd, VPERFCTR_UNLINK, NULL));
+	check_perf();
+}
+END_TEST
+
+/* It also runs while a state's counter overflows, and its NMIs are told apart. */
 START_TEST(watchdog_runs_while_sampling)
 {
 	int fd = open_state(0), i;
@@ -370,6 +412,7 @@ static void add(TCase *tc)
 	tcase_add_unchecked_fixture(tc, NULL, set_watchdog);
 	tcase_add_test(tc, info_lacks_its_counter);
 	tcase_add_test(tc, watchdog_runs_while_counting);
+	tcase_add_test(tc, lock_up_is_found);
 	tcase_add_test(tc, watchdog_runs_while_sampling);
 	tcase_add_test(tc, switched_while_counting);
 	tcase_add_test(tc, switched_before_counting);
