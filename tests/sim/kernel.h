@@ -235,6 +235,7 @@ do {									\
 #define atomic_sub(n, v)	sim_atomic_add(-(int)(n), v)
 #define atomic_add(n, v)	sim_atomic_add((int)(n), v)
 #define atomic_inc_return_release(v) ({ sim_order_stores(); sim_atomic_add(1, v); (v)->counter; })
+#define atomic_dec_return(v)	atomic_add_return(-1, v)
 #define atomic_dec_and_test(v)	(!atomic_add_return(-1, v))
 #define atomic64_inc_return(v)	atomic_add_return(1, v)
 #define atomic64_read(v)	atomic_read(v)

@@ -48,6 +48,16 @@ void sim_records(void);
 void sim_records_watermark(void);
 void sim_leavers(void);
 
+/* free.c */
+void sim_free_alone(void);
+void sim_free_mapped(void);
+void sim_free_mapped_twice(void);
+void sim_free_left(void);
+void sim_free_forgotten(void);
+void sim_free_exec(void);
+void sim_free_hotplug(void);
+void sim_free_overflow(void);
+
 /* counted.c */
 void sim_count_cpus(void);
 void sim_count_cpus_suspend(void);

@@ -8,11 +8,12 @@
 /* Images of the registers that counters share, derived from a control. */
 struct perfctr_cpu_regs {
 	u64 enable;		/* global_ctrl and what is kept; simple.h: the image */
+	u32 stops;		/* not 0: the counters always stop with their owner */
+	u32 extra_used;		/* mask of the extra registers that are used */
 	u64 global_ctrl;	/* enable bits of the counters used */
 	u64 fixed_ctrl;		/* IA32_FIXED_CTR_CTRL */
 	u64 fixed_used;		/* mask of the fields of fixed_ctrl that are used */
 	u64 extra[PERFCTR_X86_NR_EXTRA];
-	u32 extra_used;		/* mask of the extra registers that are used */
 };
 
 #endif /* VPERFCTR_X86_CPU_ARCH_H */

@@ -221,6 +221,7 @@ static int begin_this_cpu(unsigned int cpu)
 {
 	unsigned long flags;
 
+	perfctr_x86_cpu_stays(cpu);
 	perfctr_learn_kind(cpu);
 	admit_this_cpu(cpu);
 	force_switch_on_siblings(cpu);
@@ -239,6 +240,7 @@ static int release_this_cpu(unsigned int cpu)
 {
 	unsigned long flags;
 
+	perfctr_x86_cpu_leaves(cpu);
 	local_irq_save(flags);
 	perfctr_tell_watcher(PERFCTR_CPU_OFFLINE);
 	stop_cpu_ipi(NULL);

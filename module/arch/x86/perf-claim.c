@@ -146,18 +146,19 @@ static void divert_event_unmapped(struct perf_event *event, struct mm_struct *mm
 	atomic_inc(&nr_mapping);
 	smp_rmb();	/* pairs with watch_maps_of() */
 	their_event_unmapped(event, mm);
-	if (gives_rdpmc(event))
+	if (gives_rdpmc(event)) {
+		/* A fork has copied the mapping, and the probe has taken the right for it. */
+		if (atomic_read(&mm->context.perf_rdpmc_allowed) < 0)
+			perfctr_x86_forgotten();
 		perfctr_mm_removed();
+	}
 	atomic_dec(&nr_mapping);
 }
 
-/*
- * Return the number of rights that a process has by mappings.  One that ends may still have
- * some: one too many costs time only.
- */
-static unsigned int rights_of(struct task_struct *process)
+/* Return the number of rights that a process has by mappings, or `unknown` if it ends. */
+static unsigned int rights_of(struct task_struct *process, unsigned int unknown)
 {
-	unsigned int nr = !process->exit_state;
+	unsigned int nr = unknown;
 	struct task_struct *thread;
 
 	if (process->flags & PF_KTHREAD)
@@ -183,10 +184,31 @@ static void count_older_maps(void)
 	unsigned int nr = 0;
 
 	rcu_read_lock();
+	/* One that ends may still have some: one too many costs time only. */
 	for_each_process(process)
-		nr += rights_of(process);
+		nr += rights_of(process, !process->exit_state);
 	rcu_read_unlock();
 	perfctr_x86_mms_added(nr);
+}
+
+bool perfctr_x86_perf_any_rights(void)
+{
+	struct task_struct *process;
+	bool any = false;
+
+	rcu_read_lock();
+	for_each_process(process) {
+		any = rights_of(process, 0);
+		if (any)
+			break;
+	}
+	rcu_read_unlock();
+	return any;
+}
+
+bool perfctr_x86_perf_watches_maps(void)
+{
+	return watches_maps;
 }
 
 static void watch_maps_of(struct pmu *pmu)

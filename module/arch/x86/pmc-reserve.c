@@ -505,6 +505,22 @@ void perfctr_x86_pmc_cpu_quiet(void)
 	perfctr_wrmsr(pmu->global_clear, kind->pmc_mask | kind->fixed_mask << 32);
 }
 
+/* Stop what earlier threads have left running. */
+static void stop_all(struct pmc_cpu *cpu)
+{
+	unsigned int i;
+
+	if (pmu->global_ctrl) {
+		if (cpu->global_ctrl == pmu->kept)
+			return;
+		WRITE_ONCE(cpu->global_ctrl, pmu->kept);
+		perfctr_wrmsr(pmu->global_ctrl, pmu->kept);
+		return;
+	}
+	for (i = 0; i < PERFCTR_X86_MAX_PMC; i++)
+		write_clear(&cpu->evntsel[i], evntsel_msr(i), 0);
+}
+
 void perfctr_x86_pmc_cpu_scrub(void)
 {
 	struct pmc_cpu *cpu = this_cpu_ptr(&perfctr_x86_pmc_cpu);
@@ -515,6 +531,7 @@ void perfctr_x86_pmc_cpu_scrub(void)
 	/* The running state may count from a value that another thread left. */
 	if (state)
 		perfctr_x86_pmc_suspend(state);
+	stop_all(cpu);
 	clear_leftovers(perfctr_kind_here());
 	/* The next resume marks this CPU again, and loads its control. */
 	cpu->id = 0;

@@ -9,10 +9,11 @@
  * registers hold, and the identity of the control that they were loaded for.
  * Resuming the same control again writes no event select.
  *
- * With isolation, one write to the global control register stops all counters when
- * their owner leaves, and one starts them when it returns.  Processors without this
- * register clear and reload each event select instead.  Without isolation, counters
- * keep running, and their differences are added up.
+ * Counters keep running when their owner leaves, and their differences are added up.  With
+ * isolation this is so only while no process can see them: see must_stop().  Else one write
+ * to the global control register stops all counters when their owner leaves, and one starts
+ * them when it returns.  Processors without this register clear and reload each event select
+ * instead.
  *
  * i-mode counters always stop with their owner.  The page's `start` keeps the value,
  * and the next resume, on any CPU, loads it unless the counter still holds it.
@@ -480,6 +481,12 @@ static __always_inline bool is_simple(u32 cstatus)
 	       pmu->global_ctrl;
 }
 
+/* True if a state's counters must stop when its owner is switched out. */
+static __always_inline bool must_stop(const struct perfctr_cpu_state *state)
+{
+	return perfctr_x86_stops() | state->control.regs.stops;
+}
+
 /* Clear the state's counters, as another process could see what they hold. */
 static noinline void clear_used(const struct perfctr_cpu_state *state)
 {
@@ -489,15 +496,19 @@ static noinline void clear_used(const struct perfctr_cpu_state *state)
 		clear_counter(state->page->ctr[i].map);
 }
 
-/* Update the state.  The counters are stopped, or keep running for other threads. */
+/*
+ * Update the state.
+ * @stopped: the counters are stopped, as a process may be able to look.  Else none is.
+ */
 static __always_inline void suspend(struct pmc_cpu *cpu, struct perfctr_cpu_state *state,
-				    u32 cstatus, bool ictrs)
+				    u32 cstatus, bool ictrs, bool stopped)
 {
 	struct vperfctr_page *page = state->page;
 	unsigned int i, nractrs = VPERFCTR_CSTATUS_NRACTRS(cstatus);
 
 	perfctr_page_begin(page);
-	if (cstatus & VPERFCTR_CSTATUS_TSC)
+	/* Read it again: the local copy would need a register that RDTSC does not clobber. */
+	if (state->cstatus & VPERFCTR_CSTATUS_TSC)
 		page->tsc_sum += perfctr_rdtsc() - page->tsc_start;
 	for (i = 0; i < nractrs; i++) {
 		struct vperfctr_page_ctr *ctr = &page->ctr[i];
@@ -509,14 +520,14 @@ static __always_inline void suspend(struct pmc_cpu *cpu, struct perfctr_cpu_stat
 		suspend_ictrs(cpu, state);
 	perfctr_page_end(page);
 	WRITE_ONCE(cpu->running, NULL);
-	if (perfctr_isolate && unlikely(perfctr_x86_watched()))
+	if (stopped && unlikely(perfctr_x86_watched()))
 		clear_used(state);
 }
 
 static noinline void suspend_other(struct perfctr_cpu_state *state)
 {
 	struct pmc_cpu *cpu = this_cpu_ptr(&perfctr_x86_pmc_cpu);
-	bool ictrs = has_ictrs(state);
+	bool ictrs = has_ictrs(state), stops = must_stop(state);
 
 	if (!VPERFCTR_CSTATUS_NRCTRS(state->cstatus)) {
 		perfctr_generic_suspend(state);
@@ -524,9 +535,9 @@ static noinline void suspend_other(struct perfctr_cpu_state *state)
 	}
 	if (ictrs)
 		disarm(cpu);
-	if (perfctr_isolate || ictrs)
+	if (stops || ictrs)
 		stop_counters(cpu, state);
-	suspend(cpu, state, state->cstatus, ictrs);
+	suspend(cpu, state, state->cstatus, ictrs, stops);
 }
 
 void perfctr_x86_pmc_suspend(struct perfctr_cpu_state *state)
@@ -539,9 +550,13 @@ void perfctr_x86_pmc_suspend(struct perfctr_cpu_state *state)
 		return;
 	}
 	cpu = this_cpu_ptr(&perfctr_x86_pmc_cpu);
-	if (perfctr_isolate)
+	/* Twice, so that neither path tests again whether the counters are stopped. */
+	if (must_stop(state)) {
 		stop_global_ctrl(cpu);
-	suspend(cpu, state, cstatus, false);
+		suspend(cpu, state, cstatus, false, true);
+	} else {
+		suspend(cpu, state, cstatus, false, false);
+	}
 }
 
 static __always_inline void resume(struct pmc_cpu *cpu, struct perfctr_cpu_state *state,
@@ -563,12 +578,13 @@ static __always_inline void resume(struct pmc_cpu *cpu, struct perfctr_cpu_state
 static __always_inline void start_counters(struct pmc_cpu *cpu,
 					   const struct perfctr_cpu_state *state)
 {
-	u64 global_ctrl = state->control.regs.enable;
+	u64 enable = state->control.regs.enable;
 
-	/* Without isolation, counters of other threads keep running. */
-	if (!perfctr_isolate)
-		global_ctrl |= cpu->global_ctrl;
-	write_global_ctrl(cpu, global_ctrl);
+	/* Counters of other threads keep running if no process can see them. */
+	if (must_stop(state))
+		write_global_ctrl(cpu, enable);
+	else
+		write_global_ctrl(cpu, enable | cpu->global_ctrl);
 }
 
 /* The page's cstatus while the counters run. */
@@ -771,7 +787,7 @@ void perfctr_x86_pmc_restart(struct perfctr_cpu_state *state)
 		return;
 	}
 	WRITE_ONCE(cpu->armed, state);	/* stopped since the load: no overflow */
-	start_counters(cpu, state);
+	write_global_ctrl(cpu, state->control.regs.enable);	/* no other counter runs, either */
 }
 
 /*
@@ -878,5 +894,5 @@ void perfctr_x86_pmc_iresume(struct perfctr_cpu_state *state)
 	page->cstatus = running;
 	perfctr_page_end(page);
 	WRITE_ONCE(cpu->armed, state);	/* stopped since the load: no overflow */
-	start_counters(cpu, state);
+	write_global_ctrl(cpu, state->control.regs.enable);	/* no other counter runs, either */
 }

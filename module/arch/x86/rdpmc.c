@@ -14,6 +14,8 @@
  * Then the next switch from a different mm clears the bit, and the page reports that.
  */
 #include <linux/atomic.h>
+#include <linux/cpumask.h>
+#include <linux/irq_work.h>
 #include <linux/jiffies.h>
 #include <linux/mm.h>
 #include <linux/mutex.h>
@@ -29,8 +31,11 @@
 #include "rdpmc.h"
 #include "x86.h"
 
-unsigned int perfctr_x86_watchers __read_mostly;
+union perfctr_x86_watch perfctr_x86_watch __read_mostly;
 bool perfctr_x86_rdpmc_always __read_mostly;
+
+static void stop_free_counters(struct irq_work *work);
+static struct irq_work stop_free = { .func = stop_free_counters };
 
 /* ---- rdpmc=2 --------------------------------------------------------------- */
 
@@ -42,8 +47,14 @@ static atomic_t withdrawals;
 
 static void set_always(bool always)
 {
-	if (always != READ_ONCE(perfctr_x86_rdpmc_always))
-		WRITE_ONCE(perfctr_x86_rdpmc_always, always);
+	if (always == READ_ONCE(perfctr_x86_rdpmc_always))
+		return;
+	WRITE_ONCE(perfctr_x86_rdpmc_always, always);
+	if (!perfctr_isolate)
+		return;
+	WRITE_ONCE(perfctr_x86_watch.always, always);
+	if (always)
+		irq_work_queue(&stop_free);
 }
 
 /* True if CR4.PCE of this CPU may be late.  Context: preemption disabled. */
@@ -116,8 +127,8 @@ static unsigned long last_removal;
 
 static void set_level(unsigned int level)
 {
-	if (level != perfctr_x86_watchers)
-		WRITE_ONCE(perfctr_x86_watchers, level);
+	if (level != perfctr_x86_watch.watchers)
+		WRITE_ONCE(perfctr_x86_watch.watchers, level);
 }
 
 /*
@@ -145,7 +156,7 @@ static void raise_level(void)
 	bool several = atomic_read(&nr_mms) > 1 || !perfctr_x86_pce_idle() ||
 		       interruptions >= MAX_INTERRUPTIONS;
 
-	set_level(several ? 2 : max(1U, perfctr_x86_watchers));
+	set_level(several ? 2 : max_t(unsigned int, 1, perfctr_x86_watch.watchers));
 	/*
 	 * Pairs with perfctr_x86_mark_holder() in a resume, before the next suspend there: a
 	 * CPU without a mark sees the new level.
@@ -158,6 +169,40 @@ static void raise_level(void)
 	/* Pairs with perfctr_mm_added(), which then need not wait. */
 	smp_store_release(&settled, true);
 	lower_later();
+}
+
+/*
+ * CPUs that begin to go offline.  A thread that has not left such a CPU may count there once more
+ * after its counters were given back.  Nothing stops what it would leave running.
+ */
+static struct cpumask leaving;
+
+void perfctr_x86_cpu_leaves(unsigned int cpu)
+{
+	if (!perfctr_isolate)
+		return;
+	mutex_lock(&level_mutex);
+	cpumask_set_cpu(cpu, &leaving);
+	set_level(max_t(unsigned int, 1, perfctr_x86_watch.watchers));
+	mutex_unlock(&level_mutex);
+	lower_later();
+}
+
+void perfctr_x86_cpu_stays(unsigned int cpu)
+{
+	cpumask_clear_cpu(cpu, &leaving);
+}
+
+/* No thread runs on a CPU that is offline. */
+static bool any_leaves(void)
+{
+	unsigned int cpu;
+
+	for_each_cpu(cpu, &leaving) {
+		if (!cpumask_test_cpu(cpu, cpu_online_mask))
+			cpumask_clear_cpu(cpu, &leaving);
+	}
+	return !cpumask_empty(&leaving);
 }
 
 /* A second without an unmapping has passed. */
@@ -175,10 +220,13 @@ static void lower_level(struct work_struct *work)
 	} else {
 		/* Pairs with perfctr_mm_added(): it sees this, or its count is seen here. */
 		smp_store_mb(settled, false);
-		set_level(min_t(unsigned int, perfctr_x86_watchers, atomic_read(&nr_mms)));
+		set_level(min_t(unsigned int, perfctr_x86_watch.watchers,
+				max_t(unsigned int, atomic_read(&nr_mms), any_leaves())));
 		/* Pairs with perfctr_mm_added(): the level comes first. */
-		smp_store_release(&settled, perfctr_x86_watchers > 1);
+		smp_store_release(&settled, perfctr_x86_watch.watchers > 1);
 		interruptions = 0;
+		if (any_leaves())
+			queue_delayed_work(system_dfl_wq, &lower_work, HZ);
 	}
 	mutex_unlock(&level_mutex);
 }
@@ -198,6 +246,53 @@ void perfctr_mm_added(void)
 	if (!settled)
 		raise_level();
 	mutex_unlock(&level_mutex);
+}
+
+/* ---- what runs for no thread ----------------------------------------------- */
+
+/*
+ * Counters that were left running while no process could look run on for threads that sleep.  If
+ * it turns out that processes can look, this work stops them on all CPUs.
+ */
+static void stop_free_work(struct work_struct *work)
+{
+	mutex_lock(&level_mutex);
+	smp_mb();	/* as in raise_level() */
+	perfctr_x86_scrub();
+	mutex_unlock(&level_mutex);
+}
+
+static DECLARE_DELAYED_WORK(stop_free_later, stop_free_work);
+
+/* With version 6 a process can cause the error of perfctr_x86_infer_always() over and over. */
+static void stop_free_counters(struct irq_work *work)
+{
+	queue_delayed_work(system_dfl_wq, &stop_free_later, HZ / 10);
+}
+
+/*
+ * A fork copies perf's right to RDPMC.  The probe takes it from the child.  But if the child has
+ * got a mapping of perf's, too, by madvise(), the number of its rights is -1 when it ends that,
+ * and RDPMC works for ever.  Where the counters are reserved, perf has no event then: so all
+ * processes are looked at when they are reserved, if such a fork was seen, or may have come
+ * before the module was loaded.  Where they are claimed, the end of that mapping is seen.
+ */
+static bool suspicious = true;
+
+static void look_for_forgotten(void)
+{
+	if (!perfctr_isolate || perfctr_x86_perf_watches_maps() || !READ_ONCE(suspicious))
+		return;
+	WRITE_ONCE(suspicious, false);
+	WRITE_ONCE(perfctr_x86_watch.forgotten, perfctr_x86_perf_any_rights());
+}
+
+void perfctr_x86_forgotten(void)
+{
+	if (!perfctr_isolate)
+		return;
+	WRITE_ONCE(perfctr_x86_watch.forgotten, true);
+	irq_work_queue(&stop_free);
 }
 
 void perfctr_x86_mms_added(unsigned int nr)
@@ -235,6 +330,7 @@ bool perfctr_x86_is_withdrawing(void)
 bool perfctr_own_changed(struct perfctr_user *user)
 {
 	atomic_t *allowed = &user->mm->context.perf_rdpmc_allowed;
+	int left;
 
 	if (user->own) {
 		atomic_inc(allowed);
@@ -242,8 +338,11 @@ bool perfctr_own_changed(struct perfctr_user *user)
 	}
 	atomic_inc(&withdrawals);
 	/* Under rdpmc=2, too: that is inferred, and may be wrong. */
-	if (atomic_dec_and_test(allowed))
+	left = atomic_dec_return(allowed);
+	if (!left)
 		return true;
+	if (left < 0)
+		perfctr_x86_forgotten();
 	end_withdrawal();
 	return false;
 }
@@ -259,6 +358,7 @@ void perfctr_own_followup(struct mm_struct *mm, bool allowed)
 
 void perfctr_x86_rdpmc_begin(void)
 {
+	look_for_forgotten();
 	/*
 	 * Before 5.14 a switch to an mm that may RDPMC does not clear what perf has left on
 	 * that CPU.
@@ -275,6 +375,8 @@ void perfctr_x86_rdpmc_end(void)
 void perfctr_x86_rdpmc_exit(void)
 {
 	cancel_delayed_work_sync(&lower_work);
+	irq_work_sync(&stop_free);
+	cancel_delayed_work_sync(&stop_free_later);
 }
 
 /*
@@ -284,6 +386,10 @@ void perfctr_x86_rdpmc_exit(void)
  */
 void perfctr_cpu_user_fork(struct mm_struct *mm)
 {
-	if (atomic_read(&mm->context.perf_rdpmc_allowed))
-		atomic_set(&mm->context.perf_rdpmc_allowed, 0);
+	if (!atomic_read(&mm->context.perf_rdpmc_allowed))
+		return;
+	atomic_set(&mm->context.perf_rdpmc_allowed, 0);
+	/* While the counters are reserved, perf has no event that the child could have mapped. */
+	if (!perfctr_x86_is_reserved())
+		WRITE_ONCE(suspicious, true);
 }

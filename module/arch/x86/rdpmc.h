@@ -7,18 +7,50 @@
 #include <asm/mmu.h>
 
 /*
- * The number of processes that have mapped a state's page; 2 means two or more.  It falls
- * with a delay: see rdpmc.c.
+ * The processes that could see what counters hold.  All is zero if none could, or without
+ * isolation: a switch tests that at once.
  */
-extern unsigned int perfctr_x86_watchers;
+union perfctr_x86_watch {
+	struct {
+		/*
+		 * The number of processes that have mapped a state's page; 2 means two or more.
+		 * It falls with a delay: see rdpmc.c.
+		 */
+		u16 watchers;
+		union {
+			struct {
+				/* Under rdpmc=2 in sysfs all may.  Inferred from CR4.PCE. */
+				bool always;
+				/* Some may, and perf has forgotten it: see rdpmc.c. */
+				bool forgotten;
+			};
+			u16 unknown;	/* processes without a mapped page may RDPMC */
+		};
+	};
+	u32 any;
+};
 
-/* True under rdpmc=2 in sysfs: every process may RDPMC.  Inferred from CR4.PCE. */
+extern union perfctr_x86_watch perfctr_x86_watch;
+
+/* The same as `always`, also without isolation. */
 extern bool perfctr_x86_rdpmc_always;
 
 /* True if perf or we allow the threads of this process to RDPMC. */
 static __always_inline bool perfctr_x86_rdpmc_allowed(const struct mm_struct *mm)
 {
 	return atomic_read(&mm->context.perf_rdpmc_allowed);
+}
+
+/*
+ * Return 0 if counters may keep running when their owner is switched out, as no process can see
+ * what they count then.  This ends before a process can look, and all that run by then are stopped:
+ * see raise_level() in rdpmc.c.
+ *
+ * Context: Interrupts disabled.
+ */
+static __always_inline u32 perfctr_x86_stops(void)
+{
+	return READ_ONCE(perfctr_x86_watch.any);
 }
 
 /*
@@ -30,15 +62,15 @@ static __always_inline bool perfctr_x86_rdpmc_allowed(const struct mm_struct *mm
  */
 static __always_inline bool perfctr_x86_watched(void)
 {
-	unsigned int nr = READ_ONCE(perfctr_x86_watchers);
+	unsigned int nr = READ_ONCE(perfctr_x86_watch.watchers);
 	struct mm_struct *mm = current->mm;	/* NULL late in exit */
 
-	if (READ_ONCE(perfctr_x86_rdpmc_always))
+	if (READ_ONCE(perfctr_x86_watch.unknown))
 		return true;
 	return nr && (nr > 1 || !mm || !perfctr_x86_rdpmc_allowed(mm));
 }
 
-void perfctr_x86_infer_always(void);
+void perfctr_x86_infer_always(void);	/* also in an NMI */
 void perfctr_x86_deny_always(void);
 
 /*

@@ -107,8 +107,8 @@ struct perfctr_x86_driver {
 	 * halt: stop the counters for good, until stop.  Called in an NMI.
 	 * quiet: stop the counters for good, and disable each of them, because another
 	 *	kernel is about to run.  The counters keep their values.
-	 * scrub: clear all counters without changing any count.  Does nothing before
-	 *	start and after stop.
+	 * scrub: clear all counters without changing any count, and stop those that run for no
+	 *	state.  Does nothing before start and after stop.
 	 *
 	 * Context: On the CPU concerned, interrupts disabled; lose: on another CPU.
 	 */
@@ -362,6 +362,8 @@ perfctr_probe_kind perfctr_intel_probe_kind;
  *
  * watch_maps: look from here on for processes that may RDPMC by a mapping of perf's; may
  *	sleep.  No state counts yet.
+ * watches_maps: true from then on.
+ * any_rights: true if any process may RDPMC.
  *
  * reserve, release, settle: as in struct perfctr_x86_driver.
  * claim, unclaim: of this CPU, while all are reserved; interrupts disabled.  claim fails
@@ -373,6 +375,8 @@ u64 perfctr_x86_perf_watchdog(void);
 void perfctr_x86_perf_step_out(void);
 void perfctr_x86_perf_end(void);
 void perfctr_x86_perf_watch_maps(void);
+bool perfctr_x86_perf_watches_maps(void);
+bool perfctr_x86_perf_any_rights(void);
 int perfctr_x86_perf_reserve(void);
 void perfctr_x86_perf_settle(void);
 void perfctr_x86_perf_release(void);
@@ -549,6 +553,21 @@ void perfctr_x86_mms_added(unsigned int nr);
 void perfctr_x86_rdpmc_begin(void);
 void perfctr_x86_rdpmc_end(void);
 void perfctr_x86_rdpmc_exit(void);
+
+/*
+ * A process may RDPMC, and perf and this module will not know it when its mappings end: all
+ * suspends clear from here on.  May be called in an NMI.
+ */
+void perfctr_x86_forgotten(void);
+
+/*
+ * A CPU begins to go offline, and all suspends stop their counters until it is offline; or it
+ * stays, or has come back.
+ *
+ * Context: hotplug callbacks; may sleep.
+ */
+void perfctr_x86_cpu_leaves(unsigned int cpu);
+void perfctr_x86_cpu_stays(unsigned int cpu);
 
 /* True if a thread withdraws a process's right and has not asked all CPUs concerned. */
 bool perfctr_x86_is_withdrawing(void);

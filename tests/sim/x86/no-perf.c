@@ -33,6 +33,23 @@ void perfctr_x86_perf_watch_maps(void)
 	NOT_CALLED;
 }
 
+bool perfctr_x86_perf_watches_maps(void)
+{
+	return false;
+}
+
+/* No fork has come before the module. */
+bool perfctr_x86_perf_any_rights(void)
+{
+	const struct task_struct *task;
+
+	for (task = sim_tasks; task; task = task->next_task) {
+		if (task->mm && task->mm->context.perf_rdpmc_allowed.counter)
+			return true;
+	}
+	return false;
+}
+
 int perfctr_x86_perf_reserve(void)
 {
 	NOT_CALLED;

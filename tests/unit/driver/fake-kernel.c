@@ -22,6 +22,22 @@ bool perfctr_x86_watched(void)
 	return fake_watched;
 }
 
+/* With isolation some process has mapped a page.  Counters run on in the same way without. */
+u32 perfctr_x86_stops(void)
+{
+	return perfctr_isolate;
+}
+
+void perfctr_x86_cpu_leaves(unsigned int cpu)
+{
+	(void)cpu;
+}
+
+void perfctr_x86_cpu_stays(unsigned int cpu)
+{
+	(void)cpu;
+}
+
 void perfctr_x86_saw_rdpmc(void)
 {
 	fake_saw_rdpmc++;

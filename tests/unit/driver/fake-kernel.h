@@ -270,6 +270,7 @@ extern struct fake_perf fake_perf;
 
 extern unsigned int tsc_khz;
 bool perfctr_x86_watched(void);
+u32 perfctr_x86_stops(void);
 void perfctr_x86_saw_rdpmc(void);
 extern bool fake_watched;		/* the result of perfctr_x86_watched() */
 extern unsigned int fake_saw_rdpmc;	/* calls of perfctr_x86_saw_rdpmc() */
