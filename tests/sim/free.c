@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Scenarios of counters that keep running when their owner is switched out, as no process
- * can see them (x86).  activity.c fails a run in which a process finds what they have counted.
+ * can see them.  activity.c fails a run in which a process finds what they have counted.
  */
 #include "scenarios.h"
 #include "hardware.h"
-
-#ifdef SIM_X86
 
 #define must(call)	sim_must(call)
 
@@ -68,6 +66,15 @@ static void wait_for(struct task_struct **task, unsigned int n)
 		user_wait(task[--n]);
 }
 
+static unsigned int register_writes(void)
+{
+#ifdef SIM_X86
+	return model_wrmsrs(&model.cpu[0]);
+#else
+	return model.cpu[0].writes;
+#endif
+}
+
 /* ---- no process looks -------------------------------------------------------------- */
 
 /*
@@ -76,7 +83,7 @@ static void wait_for(struct task_struct **task, unsigned int n)
  */
 static void switch_freely(void *arg)
 {
-	unsigned int i, wrmsrs;
+	unsigned int i, writes;
 	u64 before;
 	int fd;
 
@@ -84,13 +91,13 @@ static void switch_freely(void *arg)
 	must(sim_control(fd, 0));
 	before = current->sim->executed;
 	user_work(5);
-	wrmsrs = model_wrmsrs(&model.cpu[0]);
+	writes = register_writes();
 	for (i = 0; i < 5; i++) {
 		user_sleep(100);
 		user_work(5);
 	}
-	wrmsrs = model_wrmsrs(&model.cpu[0]) - wrmsrs;
-	sim_require(!wrmsrs, "%u registers are written in five switches", wrmsrs);
+	writes = register_writes() - writes;
+	sim_require(!writes, "%u registers are written in five switches", writes);
 	sim_require(sim_cpus[0].stats.switches > 5, "there were no switches");
 	check_counted(fd, before);
 	must(user_ioctl(fd, VPERFCTR_SUSPEND, NULL));
@@ -214,6 +221,7 @@ void sim_free_left(void)
 	wait_for(task, 4);
 }
 
+#ifdef SIM_X86
 /* ---- a right that perf has forgotten -------------------------------------------------- */
 
 static bool has_forgotten;
@@ -296,6 +304,8 @@ void sim_free_forgotten(void)
 	user_wait(task[0]);
 }
 
+#endif
+
 /* ---- threads that change ------------------------------------------------------------ */
 
 static void work_little(void *arg)
@@ -338,6 +348,7 @@ void sim_free_exec(void)
 	wait_for(task, 4);
 }
 
+#ifdef SIM_X86
 /* ---- CPUs that go --------------------------------------------------------------------- */
 
 /* No counter runs on a CPU that is offline: nothing would stop it if it came back as perf's. */

@@ -11,6 +11,22 @@ const char *perfctr_arm64_perf_name(void);
 /* arm-pmu.c: true if perf has a driver for this CPU's counters, and may use them. */
 bool perfctr_arm64_has_perf(void);
 
+/*
+ * pmuserenr.c: true while any process has mapped a page, with isolation.  Then no counter may show
+ * what it has counted for others.
+ */
+extern bool perfctr_arm64_hides;
+
+/* pmuserenr.c: the module ends.  Context: may sleep. */
+void perfctr_arm64_users_exit(void);
+
+/*
+ * pmuv3.c: perfctr_arm64_hides has become true.  Change the start values that pages show now.
+ *
+ * Context: may sleep; mmap_lock may be held.
+ */
+void perfctr_arm64_hide_counts(void);
+
 /* Operations of a driver, which belong to perf's: see claim.h. */
 bool perfctr_arm64_perf_has_kinds(unsigned int cpu);
 void perfctr_arm64_perf_reset(void);

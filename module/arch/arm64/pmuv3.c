@@ -108,6 +108,7 @@ struct pmu_cpu {
 	u64 intr;			/* PMINTENSET_EL1 */
 	struct mm_struct *reader;	/* PMUSERENR_EL0 is open, or is being opened, to it */
 	u32 ready;			/* PMU_READY while the counters are claimed, else 0 */
+	bool dirty;			/* counters may hold counts; else they are stopped, and 0 */
 	struct perfctr_cpu_state *running; /* the state resumed here, if it has counters */
 	struct perfctr_cpu_state *armed; /* the same, if an interrupt may stop its counters */
 	u64 saved_pmcr;
@@ -403,6 +404,13 @@ static void clear_counters(void)
 	perfctr_write_pmcr(pmu.pmcr | PMCR_P | PMCR_C);
 }
 
+/* True if a state's counters must stop when its owner is switched out. */
+static bool must_stop(const struct perfctr_cpu_state *state)
+{
+	/* In kernel mode it matters that counters start and stop together. */
+	return READ_ONCE(perfctr_arm64_hides) || (perfctr_isolate && state->control.kernel);
+}
+
 /*
  * True if the register is KVM's, for the guest whose vCPU is loaded.  From Linux 6.4 on KVM
  * exchanges it as it loads a vCPU, if the kernel runs in EL2; before, and otherwise, as
@@ -576,6 +584,17 @@ static bool is_held(const struct perfctr_cpu_state *state)
 	return VPERFCTR_CSTATUS_NRCTRS(state->unheld_cstatus);
 }
 
+/* Stop and clear what earlier threads have left, before the owner of a state can read it. */
+static void clear_leftovers(struct pmu_cpu *cpu)
+{
+	if (!cpu->dirty)
+		return;
+	stop_counters(cpu);
+	clear_counters();
+	perfctr_sync();
+	cpu->dirty = false;
+}
+
 /*
  * Let the owner of a held state read counters.  It may be between its look at the page,
  * which showed counters, and the read, which must not raise SIGILL.  It discards what it
@@ -585,8 +604,11 @@ static void open_held(void)
 {
 	struct pmu_cpu *cpu = this_cpu_ptr(&pmu_cpu);
 
-	if ((cpu->ready || !perfctr_prepare_here()) && perfctr_may_read(&cpu->reader))
-		open_user(cpu);
+	if ((!cpu->ready && perfctr_prepare_here()) || !perfctr_may_read(&cpu->reader))
+		return;
+	if (READ_ONCE(perfctr_arm64_hides))
+		clear_leftovers(cpu);
+	open_user(cpu);
 }
 
 static noinline void suspend_without_counters(struct perfctr_cpu_state *state)
@@ -604,6 +626,7 @@ static void pmuv3_suspend(struct perfctr_cpu_state *state)
 	struct vperfctr_page *page = state->page;
 	unsigned int i, nrctrs = VPERFCTR_CSTATUS_NRCTRS(state->cstatus);
 	unsigned int nractrs = VPERFCTR_CSTATUS_NRACTRS(state->cstatus);
+	bool hides = READ_ONCE(perfctr_arm64_hides);
 	bool ictrs = has_ictrs(state);
 
 	if (!nrctrs) {
@@ -612,8 +635,10 @@ static void pmuv3_suspend(struct perfctr_cpu_state *state)
 	}
 	if (unlikely(ictrs))
 		disarm_counters(cpu);
-	if (perfctr_isolate || ictrs)
+	if (hides || ictrs || must_stop(state))
 		stop_counters(cpu);
+	else
+		perfctr_sync();	/* the write that has started them, if it is as recent */
 	if (cpu->reader)
 		close_user(cpu);
 
@@ -631,8 +656,9 @@ static void pmuv3_suspend(struct perfctr_cpu_state *state)
 	perfctr_page_end(page);
 	WRITE_ONCE(cpu->running, NULL);
 
-	if (perfctr_isolate)
+	if (hides)
 		clear_counters();
+	cpu->dirty = !hides;
 }
 
 /*
@@ -667,19 +693,22 @@ static void pmuv3_resume(struct perfctr_cpu_state *state)
 	/* The mask of a CPU that is not claimed has no bit. */
 	if (unlikely(!(cstatus & cpu->ready)) && !may_use_counters(state))
 		return;
+	WRITE_ONCE(cpu->running, state);
+	smp_mb();	/* pairs with perfctr_mm_added(): it finds the state, or it is seen */
+	if (READ_ONCE(perfctr_arm64_hides))
+		clear_leftovers(cpu);
 	if (perfctr_may_read(&cpu->reader) && open_user(cpu))
 		cstatus |= VPERFCTR_CSTATUS_RDPMC;
 	if (unlikely(ictrs))
 		overflow = resume_ictrs(cpu, state);
-	WRITE_ONCE(cpu->running, state);
 	if (!overflow && cpu->id != state->id)
 		write_control(cpu, state);
 
 	perfctr_page_begin(page);
 	page->cstatus = cstatus;
 	page->tsc_start = perfctr_rdtsc();
-	/* With isolation, suspend has cleared the counters, and `start`. */
-	if (!perfctr_isolate) {
+	/* Otherwise they are 0, as suspend has left `start`. */
+	if (cpu->dirty) {
 		for (i = 0; i < nractrs; i++)
 			page->ctr[i].start = perfctr_read_counter(page->ctr[i].map);
 	}
@@ -687,8 +716,8 @@ static void pmuv3_resume(struct perfctr_cpu_state *state)
 
 	if (unlikely(ictrs) && !arm_counters(cpu, state))
 		return;
-	/* Without isolation, counters of other threads keep running. */
-	set_enabled(cpu, state->control.regs.enable | (perfctr_isolate ? 0 : cpu->enabled));
+	/* Counters of other threads keep running if no process can see them. */
+	set_enabled(cpu, state->control.regs.enable | (must_stop(state) ? 0 : cpu->enabled));
 }
 
 static void pmuv3_sample(struct perfctr_cpu_state *state)
@@ -752,6 +781,7 @@ static void clear_registers(struct pmu_cpu *cpu)
 	cpu->id = 0;
 	cpu->enabled = 0;
 	cpu->intr = 0;
+	cpu->dirty = false;
 	WRITE_ONCE(cpu->reader, NULL);
 	WRITE_ONCE(cpu->armed, NULL);
 	WRITE_ONCE(cpu->running, NULL);
@@ -807,6 +837,27 @@ static void pmuv3_cpu_close_user(const struct mm_struct *mm)
 		close_user(cpu);
 }
 
+static bool counts(int cpu, void *unused)
+{
+	return READ_ONCE(per_cpu_ptr(&pmu_cpu, cpu)->running);
+}
+
+/* The page shows the value at which a counter has started: let it start from 0. */
+static void hide_here(void *unused)
+{
+	struct perfctr_cpu_state *state = this_cpu_ptr(&pmu_cpu)->running;
+
+	if (!state)
+		return;
+	pmuv3_suspend(state);
+	pmuv3_resume(state);
+}
+
+void perfctr_arm64_hide_counts(void)
+{
+	on_each_cpu_cond(counts, hide_here, NULL, 1);
+}
+
 const struct perfctr_claim_driver perfctr_claim_pmu = {
 	.probe		= pmuv3_probe,
 	.check_control	= pmuv3_check_control,
@@ -822,6 +873,7 @@ const struct perfctr_claim_driver perfctr_claim_pmu = {
 	.cpu_released	= perfctr_arm64_perf_reset,
 	.cpu_forget	= pmuv3_cpu_forget,
 	.cpu_lose	= pmuv3_cpu_lose,
+	.end		= perfctr_arm64_users_exit,
 	.overflow	= pmuv3_overflow,
 	.cpu_reader	= pmuv3_cpu_reader,
 	.cpu_close_user	= pmuv3_cpu_close_user,

@@ -390,6 +390,8 @@ void perfctr_cpu_exit(void)
 	cpu_pm_unregister_notifier(&cpu_pm_nb);
 	cpuhp_remove_state_nocalls(online_state);
 	cpuhp_remove_state_nocalls(dead_state);
+	if (driver->end)
+		driver->end();
 	perfctr_perf_wait_end();
 	perfctr_perf_step_out();
 	synchronize_rcu();	/* see perfctr_perf_step_out() */

@@ -54,6 +54,9 @@ struct perfctr_claim_driver {
 	void (*cpu_forget)(void);
 	void (*cpu_lose)(unsigned int cpu);
 
+	/* The module ends: undo what mappings have started; or NULL.  Context: may sleep. */
+	void (*end)(void);
+
 	/*
 	 * Handle the counters' interrupt.
 	 * Context: The CPU concerned, interrupt or NMI.

@@ -11,6 +11,18 @@ unsigned int fake_bad_index(void)
 	return 0;
 }
 
+void on_each_cpu_cond(bool (*cond)(int cpu, void *arg), void (*func)(void *), void *arg, int wait)
+{
+	unsigned int here = fake_cpu;
+
+	require(wait, "a call of other CPUs returns before it is done");
+	for (fake_cpu = 0; fake_cpu < NR_CPUS; fake_cpu++) {
+		if (cond(fake_cpu, arg))
+			func(arg);
+	}
+	fake_cpu = here;
+}
+
 int cpulist_parse(const char *list, struct cpumask *mask)
 {
 	require(false, "cpulist_parse(\"%s\")", list);

@@ -26,7 +26,8 @@ typedef __s64 s64;
 #define __ro_after_init
 #define noinline		__attribute__((__noinline__))
 #define barrier()		__asm__ volatile("" ::: "memory")
-#define smp_wmb()		barrier()	/* all CPUs are in one thread */
+#define smp_mb()		barrier()	/* all CPUs are in one thread */
+#define smp_wmb()		barrier()	/* likewise */
 #define READ_ONCE(x)		(*(const volatile __typeof__(x) *)&(x))
 #define WRITE_ONCE(x, v)	(*(volatile __typeof__(x) *)&(x) = (v))
 #define smp_load_acquire(p)	READ_ONCE(*(p))	/* likewise */
