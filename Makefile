@@ -298,7 +298,7 @@ endif
 #:   make mutants       do the tests notice small changes of the module?  N= of them,
 #:                      SEED=, FILES="service common x86": doc/testing.md
 #:   make bench         the cost beside perf_event's, emulated: doc/performance.md;
-#:                      ARCH=riscv64: there
+#:                      ARCH=riscv64, KERNEL=: there
 #:   make bench-scale   what calls do to other CPUs, on up to 64 CPUs and beside up to
 #:                      ten thousand counted threads; takes hours
 #:   make bench-plots   draw the results of "make bench": bench/cost-*.svg
