@@ -134,6 +134,10 @@ check-languages: deps lib
 	@$(sub) languages wheel
 	@tests/vm/check languages languages-fallback languages-rust languages-rust-fallback
 
+release-check: deps
+	@tests/vm/deps tests/release/packages
+	@tests/release/run $(SUITES)
+
 python: lib
 	@$(sub) languages python
 
@@ -226,7 +230,7 @@ help:
 
 .PHONY: all lib libvperfctr event perfex libperfctr module install uninstall \
 	install-system uninstall-system dkms-install dkms-remove dist deb deps check \
-	check-all check-for check-change check-again check-debug check-kernels check-processors check-events check-exports check-languages python install-python uninstall-python wheel rust check-mpi check-site check-packages check-pkgbuild site event-lists lint stress hostile sweep \
+	check-all check-for check-change check-again check-debug check-kernels check-processors check-events check-exports check-languages release-check python install-python uninstall-python wheel rust check-mpi check-site check-packages check-pkgbuild site event-lists lint stress hostile sweep \
 	fuzz fuzz-user fuzz-sim sim sim-scale mutants vm demo bench bench-scale bench-plots bench-report bench-guard-check bench-native clean help
 
 endif
@@ -270,6 +274,7 @@ endif
 #:                      and Rust?
 #:   make check-languages
 #:                      the tests of Python, C++ and Rust; the crates take minutes
+#:   make release-check the archive of "make dist", and what it builds: doc/release.md
 #:   make check-packages
 #:                      install, upgrade and remove Debian packages in a virtual
 #:                      machine that counts meanwhile (as root)
