@@ -132,6 +132,7 @@ check-languages: deps lib
 	@tests/vm/deps tests/languages/packages
 	@$(sub) tests/languages rust
 	@$(sub) languages wheel
+	@tests/languages/installed/run
 	@tests/vm/check languages languages-fallback languages-rust languages-rust-fallback
 
 release-check: deps
