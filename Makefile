@@ -142,7 +142,7 @@ release-check: deps
 python: lib
 	@$(sub) languages python
 
-install-python uninstall-python wheel rust: lib
+install-python uninstall-python wheel sdist rust: lib
 	@$(sub) languages $@
 
 check-mpi: deps perfex
@@ -231,7 +231,7 @@ help:
 
 .PHONY: all lib libvperfctr event perfex libperfctr module install uninstall \
 	install-system uninstall-system dkms-install dkms-remove dist deb deps check \
-	check-all check-for check-change check-again check-debug check-kernels check-processors check-events check-exports check-languages release-check python install-python uninstall-python wheel rust check-mpi check-site check-packages check-pkgbuild site event-lists lint stress hostile sweep \
+	check-all check-for check-change check-again check-debug check-kernels check-processors check-events check-exports check-languages release-check python install-python uninstall-python wheel sdist rust check-mpi check-site check-packages check-pkgbuild site event-lists lint stress hostile sweep \
 	fuzz fuzz-user fuzz-sim sim sim-scale mutants vm demo bench bench-scale bench-plots bench-report bench-guard-check bench-native clean help
 
 endif
@@ -248,6 +248,7 @@ endif
 #:   make install-python, uninstall-python
 #:                      install it where Debian's Python looks, or in pythondir=DIR
 #:   make wheel         a wheel of it (build/wheel)
+#:   make sdist         an archive of its source, for pip (build/sdist)
 #:   make install-system, uninstall-system
 #:                      udev's rule in /etc and the group, for another prefix
 #:   make dkms-install, dkms-remove
