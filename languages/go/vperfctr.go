@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+
+// Package vperfctr has the performance counters of a thread.
+//
+//	c, err := vperfctr.New("instructions:u,cycles:u")
+//	if err != nil {
+//		log.Fatal(err)
+//	}
+//	defer c.Close()
+//	before, _ := c.Read()
+//	work()
+//	after, _ := c.Read()
+//	fmt.Println(after[0] - before[0])
+//
+// Counters belong to a thread, so New locks the goroutine to its thread until Close: what the
+// runtime does on other threads is not counted.  Each read includes a call of C.  Where the
+// module vperfctr cannot count, perf_event does.
+package vperfctr
+
+/*
+#cgo pkg-config: libvperfctr-event
+#include <stdlib.h>
+#include <vperfctr-event.h>
+*/
+import "C"
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"syscall"
+	"unsafe"
+)
+
+// softwareOf returns the software counters of a name, or 0.
+func softwareOf(name string) C.uint64_t {
+	// The library needs no more for software events, on any processor.
+	info := C.struct_vperfctr_info{size: C.sizeof_struct_vperfctr_info, soft: ^C.__u64(0)}
+	var event C.struct_vperfctr_event
+	text := C.CString(name)
+	defer C.free(unsafe.Pointer(text))
+
+	if C.vperfctr_event(&event, text, &info, nil) != 0 {
+		return 0
+	}
+	return C.uint64_t(event.soft)
+}
+
+// Error is an error of the C library: its number, such as syscall.EBUSY, and the reason.
+type Error struct {
+	Errno  syscall.Errno
+	Reason string
+}
+
+func (e *Error) Error() string { return "vperfctr: " + e.Reason }
+
+// Unwrap lets errors.Is compare the number.
+func (e *Error) Unwrap() error { return e.Errno }
+
+func failed(err C.int, reason string) error {
+	errno := syscall.Errno(-err)
+	if reason == "" {
+		reason = errno.Error()
+	}
+	return &Error{errno, reason}
+}
+
+var errClosed = errors.New("vperfctr: the counters are closed")
+
+// Counters counts some events for a goroutine and its thread.
+type Counters struct {
+	v     *C.struct_vperfctr
+	names []string
+	soft  []C.uint64_t // of each name: its software counters; 0: it has a counter
+	nr    int          // counters
+}
+
+// New starts to count events for the calling goroutine.  The names are those of perfex and
+// vperfctr_event(3), with commas between them.
+func New(names string) (*Counters, error) {
+	text := C.CString(names)
+	defer C.free(unsafe.Pointer(text))
+	c := &Counters{names: strings.Split(names, ",")}
+	var why C.struct_vperfctr_why
+
+	runtime.LockOSThread()
+	if err := C.vperfctr_count(&c.v, text, 0, &why); err != 0 {
+		runtime.UnlockOSThread()
+		return nil, failed(err, C.GoString(&why.text[0]))
+	}
+	for _, name := range c.names {
+		soft := C.uint64_t(0)
+		if counter := C.vperfctr_counter_name(c.v, C.uint(c.nr)); counter != nil && C.GoString(counter) == name {
+			c.nr++
+		} else {
+			soft = softwareOf(name)
+		}
+		c.soft = append(c.soft, soft)
+	}
+	return c, nil
+}
+
+// Names returns the names, in the order of the values of Read.
+func (c *Counters) Names() []string { return c.names }
+
+// Backend returns what counts: "module" or "perf".
+func (c *Counters) Backend() string {
+	if c.v != nil && C.vperfctr_backend(c.v) == C.VPERFCTR_BACKEND_PERF {
+		return "perf"
+	}
+	return "module"
+}
+
+// Read returns what has been counted since New or Reset.  It fails in other goroutines.
+func (c *Counters) Read() ([]uint64, error) {
+	var counted [C.VPERFCTR_MAX_CTRS]C.uint64_t
+	if c.v == nil {
+		return nil, errClosed
+	}
+	if err := C.vperfctr_read(c.v, nil, &counted[0], C.uint(c.nr)); err != 0 {
+		return nil, failed(err, "")
+	}
+	values := make([]uint64, len(c.names))
+	next := 0
+	for i, soft := range c.soft {
+		if soft != 0 {
+			var value C.uint64_t
+			if err := C.vperfctr_read_soft(c.v, soft, &value); err != 0 {
+				return nil, failed(err, "")
+			}
+			values[i] = uint64(value)
+		} else {
+			values[i] = uint64(counted[next])
+			next++
+		}
+	}
+	return values, nil
+}
+
+// Reset lets all counts begin at zero.
+func (c *Counters) Reset() error {
+	if c.v == nil {
+		return errClosed
+	}
+	if err := C.vperfctr_reset(c.v); err != 0 {
+		return failed(err, "")
+	}
+	return nil
+}
+
+// Close ends the counting, and the goroutine may change its thread again.
+func (c *Counters) Close() {
+	if c.v != nil {
+		C.vperfctr_close(c.v)
+		c.v = nil
+		runtime.UnlockOSThread()
+	}
+}
+
+// String describes the counters.
+func (c *Counters) String() string {
+	return fmt.Sprintf("%s by %s", strings.Join(c.names, ","), c.Backend())
+}
