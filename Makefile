@@ -135,6 +135,9 @@ check-languages: deps lib
 	@tests/languages/installed/run
 	@tests/vm/check languages languages-fallback languages-rust languages-rust-fallback
 
+check-papi: deps
+	@tests/papi/run
+
 release-check: deps
 	@tests/vm/deps tests/release/packages
 	@tests/release/run $(SUITES)
@@ -231,7 +234,7 @@ help:
 
 .PHONY: all lib libvperfctr event perfex libperfctr module install uninstall \
 	install-system uninstall-system dkms-install dkms-remove dist deb deps check \
-	check-all check-for check-change check-again check-debug check-kernels check-processors check-events check-exports check-languages release-check python install-python uninstall-python wheel sdist rust check-mpi check-site check-packages check-pkgbuild site event-lists lint stress hostile sweep \
+	check-all check-for check-change check-again check-debug check-kernels check-processors check-events check-exports check-languages check-papi release-check python install-python uninstall-python wheel sdist rust check-mpi check-site check-packages check-pkgbuild site event-lists lint stress hostile sweep \
 	fuzz fuzz-user fuzz-sim sim sim-scale mutants vm demo bench bench-scale bench-plots bench-report bench-guard-check bench-native clean help
 
 endif
@@ -276,6 +279,7 @@ endif
 #:                      and Rust?
 #:   make check-languages
 #:                      the tests of Python, C++ and Rust; the crates take minutes
+#:   make check-papi    PAPI's own tests on its component vperfctr, beside perf_event
 #:   make release-check the archive of "make dist", and what it builds: doc/release.md
 #:   make check-packages
 #:                      install, upgrade and remove Debian packages in a virtual
