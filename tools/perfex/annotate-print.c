@@ -207,6 +207,9 @@ static void print_why_not_disassembled(FILE *f, const struct annotated_function 
 	if (!disassembler_built())
 		fputs("\n This perfex disassembles nothing, as it was built without capstone (Debian: libcapstone-dev, Fedora: capstone-devel).\n",
 		      f);
+	else if (!disassembler_loads())
+		fprintf(f, "\n perfex disassembles nothing, as %s is not installed (Debian: libcapstone4 or libcapstone5, Fedora: capstone).\n",
+			disassembler_library);
 	else if (!fn->code.bytes)
 		fputs("\n The function's instructions are in no file.\n", f);
 	else

@@ -9,6 +9,64 @@
 #ifdef HAVE_CAPSTONE
 #include <capstone/capstone.h>
 
+#ifdef LOAD_CAPSTONE
+#include "library.h"
+
+#define AS_TEXT(x)	#x
+#define LIBRARY(major)	"libcapstone.so." AS_TEXT(major)
+
+const char *disassembler_library = LIBRARY(CS_API_MAJOR);
+
+/* The library's functions.  The macros below let the code call them as if it were linked. */
+static struct {
+	typeof(&cs_open) open;
+	typeof(&cs_close) close;
+	typeof(&cs_option) option;
+	typeof(&cs_malloc) malloc;
+	typeof(&cs_free) free;
+	typeof(&cs_disasm_iter) disasm_iter;
+	typeof(&cs_insn_group) insn_group;
+} capstone;
+
+/* Return: false: the library is not there. */
+static bool load(void)
+{
+	static const struct library_symbol symbols[] = {
+		{ (void **)&capstone.open, "cs_open" },
+		{ (void **)&capstone.close, "cs_close" },
+		{ (void **)&capstone.option, "cs_option" },
+		{ (void **)&capstone.malloc, "cs_malloc" },
+		{ (void **)&capstone.free, "cs_free" },
+		{ (void **)&capstone.disasm_iter, "cs_disasm_iter" },
+		{ (void **)&capstone.insn_group, "cs_insn_group" },
+	};
+	static int loaded = -1;
+
+	if (loaded < 0)
+		loaded = library_load(disassembler_library, symbols,
+				      sizeof(symbols) / sizeof(symbols[0]));
+	return loaded;
+}
+
+#define cs_open		capstone.open
+#define cs_close	capstone.close
+#define cs_option	capstone.option
+#define cs_malloc	capstone.malloc
+#define cs_free		capstone.free
+#define cs_disasm_iter	capstone.disasm_iter
+#define cs_insn_group	capstone.insn_group
+
+#else
+
+const char *disassembler_library;
+
+static bool load(void)
+{
+	return true;
+}
+
+#endif /* LOAD_CAPSTONE */
+
 struct disassembler {
 	csh handle;
 	cs_insn *insn;
@@ -20,6 +78,11 @@ bool disassembler_built(void)
 	return true;
 }
 
+bool disassembler_loads(void)
+{
+	return load();
+}
+
 struct disassembler *disassembler_open(unsigned int machine)
 {
 	struct disassembler *d = calloc(1, sizeof(*d));
@@ -27,6 +90,10 @@ struct disassembler *disassembler_open(unsigned int machine)
 
 	if (!d)
 		return NULL;
+	if (!load()) {
+		free(d);
+		return NULL;
+	}
 	switch (machine) {
 	case EM_X86_64:
 		d->arch = CS_ARCH_X86;
@@ -129,7 +196,14 @@ unsigned int disassemble(struct disassembler *d, const unsigned char *bytes, siz
 
 #else
 
+const char *disassembler_library;
+
 bool disassembler_built(void)
+{
+	return false;
+}
+
+bool disassembler_loads(void)
 {
 	return false;
 }

@@ -13,6 +13,10 @@ struct disassembler;
 
 /* True if perfex was built with capstone. */
 bool disassembler_built(void);
+/* True if capstone is there: perfex loads it at the first call. */
+bool disassembler_loads(void);
+/* The file that is loaded; NULL: capstone is part of perfex, or perfex was built without it. */
+extern const char *disassembler_library;
 
 /* machine: of ELF (EM_X86_64).  Return: NULL: there is none for this machine. */
 struct disassembler *disassembler_open(unsigned int machine);

@@ -481,6 +481,51 @@ START_TEST(code_without_bytes)
 }
 END_TEST
 
+/* True if a library is mapped in this process. */
+static bool is_mapped(const char *name)
+{
+	bool found = false;
+	char line[1024];
+	FILE *f = fopen("/proc/self/maps", "r");
+
+	ck_assert_ptr_nonnull(f);
+	while (fgets(line, sizeof(line), f))
+		found |= !!strstr(line, name);
+	fclose(f);
+	return found;
+}
+
+/* Half of the start-up of a perfex that is linked with capstone is that library's. */
+START_TEST(library_is_loaded_when_needed)
+{
+	if (!disassembler_library)
+		return;
+	ck_assert(!is_mapped("libcapstone"));
+	ck_assert(disassembler_loads());
+	ck_assert(is_mapped("libcapstone"));
+}
+END_TEST
+
+START_TEST(library_is_missing)
+{
+	uint64_t size, first = address_in(TWO, "first", &size);
+	char expected[64];
+
+	if (!disassembler_library)
+		return;
+	disassembler_library = "libcapstone.so.none";
+	begin();
+	put_mapping(10, 0, CODE, TWO);
+	put_samples(6, first);
+	end();
+	ck_assert_int_eq(annotate("first"), 0);
+	has(out, " perfex disassembles nothing, as libcapstone.so.none is not installed (Debian: libcapstone4 or libcapstone5, Fedora: capstone).\n");
+	snprintf(expected, sizeof(expected), " 100.00%%             6  %12lx\n",
+		 (unsigned long)first);
+	has(out, expected);
+}
+END_TEST
+
 /* ---- misuse and damage ------------------------------------------------------------------------ */
 
 START_TEST(misuse)
@@ -559,6 +604,8 @@ static Suite *suite(void)
 	tcase_add_test(t, no_instructions);
 	tcase_add_test(t, only_around_samples);
 	tcase_add_test(t, code_without_bytes);
+	tcase_add_test(t, library_is_loaded_when_needed);
+	tcase_add_test(t, library_is_missing);
 	tcase_add_test(t, misuse);
 	tcase_add_test(t, damaged_program);
 	suite_add_tcase(s, t);
