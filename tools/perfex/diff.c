@@ -124,11 +124,12 @@ static int add_shares(struct differences *d, const struct profile *p, unsigned i
 static int read_shares(struct differences *d, const struct options *o, unsigned int file,
 		       struct error *e)
 {
+	const struct details details = { .inlined = true };
 	struct profile p;
 	int err;
 
 	modules_use_directory(o->reporting.symfs);
-	err = profile_read(&p, o->files[file], false, e);
+	err = profile_read(&p, o->files[file], false, &details, e);
 	if (!err)
 		err = profile_filter(&p, o, e);
 	if (!err)

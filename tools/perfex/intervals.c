@@ -161,12 +161,109 @@ static void drop(struct intervals *t, uint32_t i, uint32_t owner)
 	t->unused = i;
 }
 
+/* Find the last interval that starts before the address, and the first of the others. */
+static void find_neighbours(struct intervals *t, uint32_t set, uint64_t at, uint32_t *before,
+			    uint32_t *after)
+{
+	*before = *after = 0;
+	while (set) {
+		t->visited++;
+		if (t->node[set].start < at) {
+			*before = set;
+			set = t->node[set].above;
+		} else {
+			*after = set;
+			set = t->node[set].below;
+		}
+	}
+}
+
+/* Return: the node of the set that starts there, which the owner may change; 0: no memory */
+static uint32_t own_at(struct intervals *t, uint32_t *set, uint32_t owner, uint64_t start)
+{
+	uint32_t i = own(t, *set, owner), next;
+
+	*set = i;
+	while (i && t->node[i].start != start) {
+		const bool below = start < t->node[i].start;
+
+		next = own(t, below ? t->node[i].below : t->node[i].above, owner);
+		if (below)
+			t->node[i].below = next;
+		else
+			t->node[i].above = next;
+		i = next;
+	}
+	return i;
+}
+
+/*
+ * Insert an interval that overlaps none: it becomes the root of the first subtree whose root has a
+ * lower priority.  This changes few nodes, while to split and to join changes all of a path, twice.
+ */
+static uint32_t insert(struct intervals *t, uint32_t set, const struct interval *new)
+{
+	uint32_t i = set, parent = 0, below, above, node;
+
+	while (i && t->node[i].priority >= new->priority) {
+		i = own(t, i, new->owner);
+		if (!i)
+			return 0;
+		if (!parent)
+			set = i;
+		else if (new->start < t->node[parent].start)
+			t->node[parent].below = i;
+		else
+			t->node[parent].above = i;
+		parent = i;
+		i = new->start < t->node[i].start ? t->node[i].below : t->node[i].above;
+	}
+	if (!split(t, i, new->owner, new->start, &below, &above))
+		return 0;
+	node = new_node(t, new);
+	if (!node)
+		return 0;
+	t->node[node].below = below;
+	t->node[node].above = above;
+	if (!parent)
+		return node;
+	if (new->start < t->node[parent].start)
+		t->node[parent].below = node;
+	else
+		t->node[parent].above = node;
+	return set;
+}
+
 uint32_t intervals_put(struct intervals *t, uint32_t set, uint32_t owner, uint64_t start,
 		       uint64_t end, uint32_t value)
 {
 	struct interval new = { .start = start, .end = end, .value = value, .owner = owner }, last;
 	uint32_t below, covered, above, i, rest = 0;
 
+	find_neighbours(t, set, start, &below, &above);
+	/* The same place again, or between others, or over one's end or beginning: few nodes change. */
+	if (above && t->node[above].start == start && t->node[above].end == end) {
+		i = own_at(t, &set, owner, start);
+		t->node[i].value = value;
+		return i ? set : 0;
+	}
+	if ((!above || t->node[above].start >= end || t->node[above].end > end) &&
+	    (!below || t->node[below].end <= end)) {
+		if (below && t->node[below].end > start) {
+			i = own_at(t, &set, owner, t->node[below].start);
+			if (!i)
+				return 0;
+			t->node[i].end = start;
+		}
+		if (above && t->node[above].start < end) {
+			i = own_at(t, &set, owner, t->node[above].start);
+			if (!i)
+				return 0;
+			t->node[i].start = end;
+		}
+		new.priority = random_number(t);
+		return insert(t, set, &new);
+	}
 	if (!split(t, set, owner, start, &below, &above) ||
 	    !split(t, above, owner, end, &covered, &above))
 		return 0;

@@ -22,8 +22,8 @@ extern char **environ;
 /* Milliseconds: the databases may be locked. */
 #define LONGEST_WAIT	5000
 
-/* Read until the command closes its output, and keep the first line.  Return: false: none */
-static bool read_answer(int fd, char *line, size_t size)
+/* Read until the command closes its output, and keep the beginning.  Return: false: none */
+static bool read_answer(int fd, char *text, size_t size)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
 	char rest[4096];
@@ -31,16 +31,13 @@ static bool read_answer(int fd, char *line, size_t size)
 	ssize_t n;
 
 	while (poll(&p, 1, LONGEST_WAIT) > 0) {
-		n = len < size - 1 ? read(fd, line + len, size - 1 - len) :
+		n = len < size - 1 ? read(fd, text + len, size - 1 - len) :
 				     read(fd, rest, sizeof(rest));
 		if (n < 0)
 			return false;
 		if (!n) {
-			line[len] = '\0';
-			len = strcspn(line, "\n");
-			n = line[len];
-			line[len] = '\0';
-			return n;
+			text[len] = '\0';
+			return strchr(text, '\n');
 		}
 		if (len < size - 1)
 			len += (size_t)n;
@@ -48,8 +45,8 @@ static bool read_answer(int fd, char *line, size_t size)
 	return false;
 }
 
-/* Run a command without input.  Return: whether it was successful and printed a line */
-static bool ask(char *const *argv, char *line, size_t size)
+/* Run a command without input.  Return: whether it ended and printed a line */
+static bool ask(char *const *argv, char *text, size_t size)
 {
 	posix_spawn_file_actions_t actions;
 	bool answered = false;
@@ -64,7 +61,7 @@ static bool ask(char *const *argv, char *line, size_t size)
 	posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
 	if (!posix_spawnp(&pid, argv[0], &actions, NULL, argv, environ)) {
 		close(fds[1]);
-		answered = read_answer(fds[0], line, size);
+		answered = read_answer(fds[0], text, size);
 		close(fds[0]);
 		if (!answered)
 			kill(pid, SIGKILL);
@@ -74,7 +71,7 @@ static bool ask(char *const *argv, char *line, size_t size)
 		close(fds[1]);
 	}
 	posix_spawn_file_actions_destroy(&actions);
-	return answered && WIFEXITED(status) && !WEXITSTATUS(status);
+	return answered && WIFEXITED(status);
 }
 
 /* Return: the length of a package's name at the beginning of the text, or 0. */
@@ -85,32 +82,55 @@ static size_t name_length(const char *text)
 	return isalnum((unsigned char)*text) && len < 128 ? len : 0;
 }
 
-static bool ask_dpkg(const char *path, char *name, size_t size)
+/* Find the line "libc6:amd64: PATH" of dpkg, and keep the package's name. */
+static bool find_package(const char *text, const char *path, char *name, size_t size)
 {
-	char *argv[] = { "dpkg-query", "-S", (char *)path, NULL }, line[4096];
-	size_t len;
+	size_t before = strlen(path), len;
+	const char *end;
 
-	if (!ask(argv, line, sizeof(line)))
-		return false;
-	/* "libc6:amd64: /lib/x86_64-linux-gnu/libc.so.6" */
-	len = name_length(line);
-	if (!len || line[len] != ':')
-		return false;
-	snprintf(name, size, "%.*s", (int)len, line);
-	return true;
+	for (; (end = strchr(text, '\n')); text = end + 1) {
+		len = name_length(text);
+		if (!len || len >= size || text[len] != ':' || (size_t)(end - text) < before + 2 ||
+		    memcmp(end - before - 2, ": ", 2) || memcmp(end - before, path, before))
+			continue;
+		memcpy(name, text, len);
+		name[len] = '\0';
+		return true;
+	}
+	return false;
 }
 
 /* dpkg knows a file by one of its two paths where /lib is a link to /usr/lib. */
-static bool ask_dpkg_for_both(const char *path, char *name, size_t size)
+static bool other_path(const char *path, char *other, size_t size)
 {
-	char other[4096];
-
-	if (ask_dpkg(path, name, size))
-		return true;
 	if (!strncmp(path, "/usr/", 5))
-		return ask_dpkg(path + 4, name, size);
-	return snprintf(other, sizeof(other), "/usr%s", path) < (int)sizeof(other) &&
-	       ask_dpkg(other, name, size);
+		return snprintf(other, size, "%s", path + 4) < (int)size;
+	return snprintf(other, size, "/usr%s", path) < (int)size;
+}
+
+/* dpkg reads the lists of all packages at each call: ask it once. */
+static void ask_dpkg(struct package *packages, size_t nr)
+{
+	static char others[MAX_PACKAGES][4096], text[2 * MAX_PACKAGES * 8192];
+	char *argv[2 * MAX_PACKAGES + 3] = { "dpkg-query", "-S" };
+	size_t i, n = 2;
+
+	for (i = 0; i < nr; i++) {
+		if (!packages[i].path)
+			continue;
+		argv[n++] = (char *)packages[i].path;
+		*others[i] = '\0';
+		if (other_path(packages[i].path, others[i], sizeof(others[i])))
+			argv[n++] = others[i];
+	}
+	/* It fails if it does not know one of them, and tells the others. */
+	if (n == 2 || !ask(argv, text, sizeof(text)))
+		return;
+	for (i = 0; i < nr; i++)
+		packages[i].known = packages[i].path &&
+			(find_package(text, packages[i].path, packages[i].name, sizeof(packages[i].name)) ||
+			 (*others[i] &&
+			  find_package(text, others[i], packages[i].name, sizeof(packages[i].name))));
 }
 
 static bool ask_rpm(const char *path, char *name, size_t size)
@@ -121,29 +141,48 @@ static bool ask_rpm(const char *path, char *name, size_t size)
 	if (!ask(argv, line, sizeof(line)))
 		return false;
 	len = name_length(line);
-	if (!len || len >= size || line[len])
+	/* It says "file PATH is not owned by any package" otherwise. */
+	if (!len || len >= size || line[len] != '\n')
 		return false;
-	memcpy(name, line, len + 1);
+	memcpy(name, line, len);
+	name[len] = '\0';
 	return true;
 }
 
-bool package_advice(const char *path, char *advice, size_t size)
+/* True if the commands take the path for no pattern. */
+static bool is_plain(const char *path)
 {
 	const char *c;
-	char name[128];
 
 	for (c = path; *c; c++)
 		if (strchr("*?[]\\", *c) || iscntrl((unsigned char)*c))
 			return false;
-	if (*path != '/')
-		return false;
-	if (ask_dpkg_for_both(path, name, sizeof(name)))
+	return *path == '/';
+}
+
+void packages_find(struct package *packages, size_t nr)
+{
+	size_t i;
+
+	for (i = 0; i < nr; i++)
+		if (packages[i].path && !is_plain(packages[i].path))
+			packages[i].path = NULL;
+	ask_dpkg(packages, nr);
+	for (i = 0; i < nr; i++) {
+		struct package *p = &packages[i];
+
+		if (!p->path || p->known)
+			continue;
+		p->known = p->rpm = ask_rpm(p->path, p->name, sizeof(p->name));
+	}
+}
+
+void package_advice(const struct package *p, char *advice, size_t size)
+{
+	if (p->rpm)
+		snprintf(advice, size, "'dnf debuginfo-install %s' installs them", p->name);
+	else
 		/* The C library's package is older than the others' way of naming. */
 		snprintf(advice, size, "they are in the package %s%s, which may be in an archive of debugging symbols",
-			 name, strcmp(name, "libc6") ? "-dbgsym" : "-dbg");
-	else if (ask_rpm(path, name, sizeof(name)))
-		snprintf(advice, size, "'dnf debuginfo-install %s' installs them", name);
-	else
-		return false;
-	return true;
+			 p->name, strcmp(p->name, "libc6") ? "-dbgsym" : "-dbg");
 }

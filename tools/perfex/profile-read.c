@@ -75,6 +75,14 @@ struct file_key {
 	uint32_t description;	/* the latest; 0: none */
 };
 
+/* The file of a mapping's path and description, as it was found before. */
+struct known_file {
+	uint32_t description;	/* 0: free */
+	uint32_t file;
+};
+
+#define NR_KNOWN_FILES	64
+
 /* A record that records_get() finds. */
 struct kept {
 	uint32_t type;
@@ -98,7 +106,9 @@ struct reader {
 	uint32_t nrsets, nrowners;
 	struct hash_table processes, threads;
 	struct looked_up *looked_up;
+	struct known_file known_files[NR_KNOWN_FILES];
 	struct hash_table paths, file_keys;
+	uint32_t last_key;	/* of file_keys: the one that was asked for last */
 	bool stacks;		/* samples may have registers and a stack */
 	struct unwinder *unwinder;
 	struct mappings unwound;	/* of the sample whose calls are looked for */
@@ -323,6 +333,15 @@ static uint32_t *find_description(struct reader *in, const struct file_identity 
 	struct hash_table *t = &in->file_keys;
 	uint32_t i;
 
+	/* A file is often mapped many times. */
+	if (in->last_key) {
+		struct file_key *last = (struct file_key *)t->items + in->last_key;
+
+		key.path = last->path;
+		if (!memcmp(last, &key, offsetof(struct file_key, description)) &&
+		    !strcmp(((char **)in->paths.items)[key.path], path))
+			return &last->description;
+	}
 	if (!in->paths.size) {
 		in->paths = (struct hash_table){ .size = sizeof(char *), .text = true };
 		*t = (struct hash_table){
@@ -331,6 +350,7 @@ static uint32_t *find_description(struct reader *in, const struct file_identity 
 	}
 	key.path = hash_table_add(&in->paths, path);
 	i = key.path ? hash_table_add(t, &key) : 0;
+	in->last_key = i;
 	return i ? &((struct file_key *)t->items)[i].description : NULL;
 }
 
@@ -698,6 +718,19 @@ static uint32_t find_dump(struct reader *in, uint32_t file, const struct file_id
 	return i + 1;
 }
 
+/* Return: the file of a mapping; 0: no memory */
+static uint32_t find_file(struct reader *in, const char *path, uint32_t description)
+{
+	struct known_file *known = &in->known_files[description % NR_KNOWN_FILES];
+
+	if (description && known->description == description &&
+	    !strcmp(string_of(in->p, file_of(in->p, known->file)->path), path))
+		return known->file;
+	known->description = description;
+	known->file = profile_file(in->p, path, 0, description);
+	return known->file;
+}
+
 static int apply_mapping(struct reader *in, const struct log_entry *entry, struct error *e)
 {
 	struct record_mapping r = { 0 };
@@ -721,7 +754,7 @@ static int apply_mapping(struct reader *in, const struct log_entry *entry, struc
 		map.offset = map.start;
 		map.file = profile_file(in->p, path, r.task.pid, 0);
 	} else {
-		map.file = profile_file(in->p, path, 0, entry->description);
+		map.file = find_file(in, path, entry->description);
 		if (entry->description)
 			((struct file_description *)in->p->descriptions.items)[entry->description].pid =
 				r.task.pid;
@@ -1173,13 +1206,15 @@ static int read_file_of(struct reader *in, struct profile *p, const char *name, 
 	return ret ? ret : sort_entries(in, e);
 }
 
-int profile_read(struct profile *p, const char *name, bool times, struct error *e)
+int profile_read(struct profile *p, const char *name, bool times, const struct details *details,
+		 struct error *e)
 {
 	struct reader in;
 	int ret;
 
 	memset(p, 0, sizeof(*p));
 	p->times = times;
+	p->details = *details;
 	ret = read_file_of(&in, p, name, e);
 	if (!ret)
 		ret = apply_entries(&in, e);

@@ -488,7 +488,8 @@ static void find_places(struct places *places, uint32_t number)
 	}
 	place = &places->place[places->nr];
 	memset(place, 0, MAX_FRAMES * sizeof(*place));
-	nr = module_find(module, location->offset, &location->address, place, MAX_FRAMES);
+	nr = module_find(module, location->offset, &places->p->details, &location->address, place,
+			 MAX_FRAMES);
 	for (i = 0; i < nr; i++)
 		if (place[i].function)
 			make_readable(places, location->file, place[i].function);

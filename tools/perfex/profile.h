@@ -147,6 +147,7 @@ struct profile {
 	uint32_t *frame_list;	/* numbers of frames */
 	size_t nrlisted;
 
+	struct details details;	/* of places; what is not asked for may be there nevertheless */
 	bool times;		/* each sample has its time: */
 	struct profile_sample *samples;		/* in the order of the first ones' time */
 	size_t nrsamples, room;
@@ -164,7 +165,8 @@ struct profile {
  * Read a file, and find the names.  times: keep the time of each sample.
  * Return: 0 or -1 with *e; *p may be freed in any case.
  */
-int profile_read(struct profile *p, const char *name, bool times, struct error *e);
+int profile_read(struct profile *p, const char *name, bool times, const struct details *details,
+		 struct error *e);
 void profile_free(struct profile *p);
 
 /* ---- the records of a file, for what a profile has no place for ---------------------- */

@@ -41,7 +41,7 @@ int report_parse_keys(struct report_keys *keys, const char *text, struct error *
 	}
 }
 
-static bool has_key(const struct report_keys *keys, enum report_key key)
+bool report_has_key(const struct report_keys *keys, enum report_key key)
 {
 	unsigned int i;
 
@@ -141,7 +141,7 @@ static char *make_label(const struct profile *p, const struct report_keys *keys,
 	case KEY_LINE:
 		return label_symbol(p, key, true, true);
 	default:
-		return label_symbol(p, key, !has_key(keys, KEY_FILE), false);
+		return label_symbol(p, key, !report_has_key(keys, KEY_FILE), false);
 	}
 	return strdup(buf);
 }
@@ -232,7 +232,7 @@ int rows_make(const struct profile *p, struct hash_table *t, const struct report
 
 	*t = (struct hash_table){ .size = sizeof(struct row), .key = sizeof(struct row_key) };
 	if (!err)
-		err = profile_group(p, &groups, has_key(keys, KEY_CPU), e);
+		err = profile_group(p, &groups, report_has_key(keys, KEY_CPU), e);
 	for (i = 1; !err && i < groups.nr; i++) {
 		const struct profile_group *group = (struct profile_group *)groups.items + i;
 

@@ -43,6 +43,7 @@ static inline const struct row *row_of(const struct hash_table *t, uint32_t row)
 /* Parse "comm,symbol".  Return: 0 or -1 with *e. */
 int report_parse_keys(struct report_keys *keys, const char *text, struct error *e);
 const char *report_key_name(enum report_key key);
+bool report_has_key(const struct report_keys *keys, enum report_key key);
 
 int report_json(FILE *f, struct profile *p, const struct options *o, struct error *e);
 

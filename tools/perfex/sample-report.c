@@ -20,12 +20,13 @@ static const struct {
 	const char *name;
 	int (*fn)(FILE *f, struct profile *p, const struct options *o, struct error *e);
 	bool times;		/* shows when samples were taken: the others need less memory */
+	bool lines;		/* has the lines of the source */
 } exports[] = {
-	{ "svg", export_svg, false },
-	{ "folded", export_folded, false },
-	{ "pprof", export_pprof, false },
-	{ "firefox", export_firefox, true },
-	{ "script", export_script, true },
+	{ "svg", export_svg, false, false },
+	{ "folded", export_folded, false, false },
+	{ "pprof", export_pprof, false, true },
+	{ "firefox", export_firefox, true, true },
+	{ "script", export_script, true, false },
 };
 
 static bool shows_times(const char *export)
@@ -36,6 +37,36 @@ static bool shows_times(const char *export)
 		if (!strcmp(export, exports[i].name))
 			return exports[i].times;
 	return false;
+}
+
+/* True if a report or an export has lines of the source. */
+static bool shows_lines(const struct reporting *r, bool json)
+{
+	struct report_keys keys;
+	struct error e;
+	size_t i;
+
+	if (r->annotate && !r->export)
+		return true;
+	for (i = 0; r->export && i < ARRAY_SIZE(exports); i++)
+		if (!strcmp(r->export, exports[i].name))
+			return exports[i].lines;
+	if (r->sort)
+		return report_parse_keys(&keys, r->sort, &e) || report_has_key(&keys, KEY_LINE);
+	return json || (!r->children && !r->callers && !r->callees);
+}
+
+/*
+ * What no table shows is not looked for: it takes most of the time of a report.  The line of a
+ * function into which others are inlined is that of the call.
+ */
+static struct details find_details(const struct options *o)
+{
+	const bool lines = shows_lines(&o->reporting, o->style == STYLE_JSON);
+
+	return (struct details){
+		.inlined = lines || !o->reporting.no_inline || o->reporting.annotate, .lines = lines,
+	};
 }
 
 int report_check(const struct reporting *r, struct error *e)
@@ -298,7 +329,7 @@ static int print_event(FILE *f, struct profile *p, unsigned int event, const str
 	return err ? -1 : 0;
 }
 
-#define MAX_ADVICE	5	/* lines */
+#define MAX_ADVICE	MAX_PACKAGES	/* lines */
 
 /* True if a hundredth of the samples or more are in this file's unknown functions. */
 static bool names_are_missing(const struct profile *p, const uint64_t *weights, uint32_t file,
@@ -309,24 +340,43 @@ static bool names_are_missing(const struct profile *p, const uint64_t *weights, 
 }
 
 /* label: the path, as the terminal may have it */
-static void print_package(FILE *f, const char *before, const char *path, const char *label,
-			  const char *id, const struct options *o)
+static void print_package(FILE *f, const char *before, const struct package *package,
+			  const char *label, const char *id)
 {
 	char advice[256];
 
 	fprintf(f, "%s %s has no symbols (build ID %s): ", before, label, *id ? id : "none");
-	/* Packages of this machine have its own files. */
-	if (!o->reporting.symfs && package_advice(path, advice, sizeof(advice)))
+	if (package->known) {
+		package_advice(package, advice, sizeof(advice));
 		fputs(advice, f);
-	else
+	} else {
 		fprintf(f, "'find-dbgsym-packages %s' names Debian's package", label);
+	}
 	fputs("; or set DEBUGINFOD_URLS.\n", f);
+}
+
+/* Find the packages of the first files whose functions have no names. */
+static void find_packages(const struct profile *p, const uint64_t *weights, uint64_t all,
+			  struct package *packages, const struct options *o)
+{
+	uint32_t i, nr = 0;
+
+	for (i = 1; i < p->files.nr && nr < MAX_ADVICE; i++) {
+		if (!names_are_missing(p, weights, i, all) || (p->modules[i] && !p->stripped[i]))
+			continue;
+		/* Packages of this machine have its own files. */
+		if (p->modules[i] && !o->reporting.symfs)
+			packages[nr].path = string_of(p, file_of(p, i)->path);
+		nr++;
+	}
+	packages_find(packages, nr);
 }
 
 /* Say how to get the names that are missing. */
 static void print_advice(FILE *f, const struct profile *p, const struct options *o)
 {
 	uint64_t *weights = calloc(p->files.nr + 1, sizeof(*weights)), all = 0;
+	struct package packages[MAX_ADVICE] = { 0 };
 	unsigned int lines = 0;
 	char path[4096];
 	uint32_t i;
@@ -340,6 +390,8 @@ static void print_advice(FILE *f, const struct profile *p, const struct options 
 		if (!frame_of(p, p->frame_list[location->frame])->function)
 			weights[location->file] += p->samples[n].weight;
 	}
+	if (weights)
+		find_packages(p, weights, all, packages, o);
 	for (i = 1; weights && i < p->files.nr && lines < MAX_ADVICE; i++) {
 		if (!names_are_missing(p, weights, i, all))
 			continue;
@@ -352,8 +404,7 @@ static void print_advice(FILE *f, const struct profile *p, const struct options 
 				" (--symfs=DIR finds a copy below DIR; perfex -p and --report do while it runs)" :
 				" (--symfs=DIR finds it in a directory or another root)");
 		else if (p->stripped[i])
-			print_package(f, lines ? "" : "\n", string_of(p, file_of(p, i)->path), path,
-				      p->stripped[i], o);
+			print_package(f, lines ? "" : "\n", &packages[lines], path, p->stripped[i]);
 		else
 			continue;
 		lines++;
@@ -433,13 +484,15 @@ static int print_profile(FILE *f, struct profile *p, const struct options *o, st
 int report_here(FILE *out, const struct options *o, struct error *e)
 {
 	const char *export = o->reporting.export;
+	struct details details;
 	struct profile p;
 	int err;
 
 	if (export && !strcmp(export, EXPORT_PERF_DATA))
 		return export_perf_data(out, o, e);
 	modules_use_directory(o->reporting.symfs);
-	err = profile_read(&p, o->report, shows_times(export), e);
+	details = find_details(o);
+	err = profile_read(&p, o->report, shows_times(export), &details, e);
 	if (!err)
 		err = profile_filter(&p, o, e);
 	if (!err && o->reporting.no_inline)

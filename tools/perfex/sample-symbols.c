@@ -470,6 +470,23 @@ static bool has_section(Elf *elf, GElf_Word type)
 	return false;
 }
 
+/*
+ * True if the file has all of its symbols, and not only those of other files: then the debugging
+ * information has no more functions.
+ */
+static bool has_local_symbols(struct module *m)
+{
+	int i, nr = dwfl_module_getsymtab_first_global(m->mod);
+	GElf_Addr value;
+	GElf_Sym symbol;
+
+	for (i = 1; i < nr; i++)
+		if (dwfl_module_getsym_info(m->mod, i, &symbol, &value, NULL, NULL, NULL) &&
+		    GELF_ST_TYPE(symbol.st_info) != STT_SECTION)
+			return true;
+	return false;
+}
+
 bool module_is_stripped(struct module *m, char *build_id, size_t size)
 {
 	const struct work *work = work_on(&m->work);
@@ -479,8 +496,9 @@ bool module_is_stripped(struct module *m, char *build_id, size_t size)
 	bool stripped;
 	int i, len;
 
+	/* To read debugging information may take long: symbols tell as much. */
 	stripped = !m->jit && !m->dump && !has_section(m->elf, SHT_SYMTAB) &&
-		   !dwarf_of(m, &bias) && !m->remark;
+		   !has_local_symbols(m) && !dwarf_of(m, &bias) && !m->remark;
 	*build_id = '\0';
 	len = stripped ? dwfl_module_build_id(m->mod, &id, &address) : 0;
 	for (i = 0; i < len && (size_t)i * 2 + 3 <= size; i++)
@@ -671,8 +689,8 @@ static const char *find_symbol(struct module *m, Dwarf_Addr at, Dwarf_Addr *star
 	return name;
 }
 
-static unsigned int find_places(struct module *m, uint64_t offset, uint64_t *address,
-				struct place *places, unsigned int room)
+static unsigned int find_places(struct module *m, uint64_t offset, const struct details *details,
+				uint64_t *address, struct place *places, unsigned int room)
 {
 	Dwarf_Addr at, bias, symbol;
 	uint64_t start, end;
@@ -697,10 +715,12 @@ static unsigned int find_places(struct module *m, uint64_t offset, uint64_t *add
 		return 1;
 	at = *address + m->bias;
 	places[0].function = find_symbol(m, at, &symbol, &size);
+	if (!details->inlined && !details->lines && (places[0].function || has_local_symbols(m)))
+		return 1;
 	unit = find_unit(m, at, &bias);
 	if (!unit)
 		return 1;
-	line = dwarf_getsrc_die(unit, at - bias);
+	line = details->lines ? dwarf_getsrc_die(unit, at - bias) : NULL;
 	if (line) {
 		places[0].source = dwarf_linesrc(line, NULL, NULL);
 		dwarf_lineno(line, &places[0].line);
@@ -708,14 +728,14 @@ static unsigned int find_places(struct module *m, uint64_t offset, uint64_t *add
 	return 1 + find_inlined(m, unit, at - bias, places, room);
 }
 
-unsigned int module_find(struct module *m, uint64_t offset, uint64_t *address,
-			 struct place *places, unsigned int room)
+unsigned int module_find(struct module *m, uint64_t offset, const struct details *details,
+			 uint64_t *address, struct place *places, unsigned int room)
 {
 	const struct work *work;
 	unsigned int nr;
 
 	work = work_on(&m->work);
-	nr = find_places(m, offset, address, places, room);
+	nr = find_places(m, offset, details, address, places, room);
 	work_on(work);
 	return nr;
 }

@@ -72,14 +72,19 @@ struct place {
 	int line;
 };
 
+/* What needs debugging information: functions that have symbols are found without it. */
+struct details {
+	bool inlined, lines;
+};
+
 /*
  * Find the function at an offset of the file, and those into which it is inlined: the
  * innermost is the first.  The caller has called work_looks() for it.  *address: the offset as in
  * the file's symbols.
  * Return: how many there are; at least 1
  */
-unsigned int module_find(struct module *m, uint64_t offset, uint64_t *address,
-			 struct place *places, unsigned int room);
+unsigned int module_find(struct module *m, uint64_t offset, const struct details *details,
+			 uint64_t *address, struct place *places, unsigned int room);
 
 /* The code of a function. */
 struct code {

@@ -555,7 +555,7 @@ START_TEST(packages)
 	build("work", "-s");
 	snprintf(path, sizeof(path), "%s:%s", dir, getenv("PATH"));
 	setenv("PATH", path, 1);
-	fake_command("dpkg-query", "[ $# = 2 ] && [ \"$1\" = -S ] && case $2 in\n"
+	fake_command("dpkg-query", "[ $# = 3 ] && [ \"$1\" = -S ] && case $2 in\n"
 		     "*/p) echo \"libexample1:amd64: $2\"; seq 100000 ;;\n*) exit 1 ;;\nesac");
 	fake_command("rpm", "exit 1");
 	report_stripped(program());
@@ -572,19 +572,19 @@ START_TEST(packages)
 			ck_assert_str_eq(text, "");
 			continue;
 		}
-		snprintf(expected, sizeof(expected), "[dpkg-query][-S][%s]\n[dpkg-query][-S][/usr%s]\n[rpm][-q][--qf][%%{NAME}\n][-f][%s]\n",
+		snprintf(expected, sizeof(expected), "[dpkg-query][-S][%s][/usr%s]\n[rpm][-q][--qf][%%{NAME}\n][-f][%s]\n",
 			 path, path, path);
 		ck_assert_str_eq(text, expected);
 	}
 	/* dpkg may know the other name of the file, or rpm may. */
-	fake_command("dpkg-query", "case $2 in /usr/*) echo \"libc6:amd64: $2\" ;; *) exit 1 ;; esac");
+	fake_command("dpkg-query", "echo \"libother: $2.so\"; echo \"libc6:amd64: $3\"; exit 1");
 	report_stripped(program());
 	has(out, "they are in the package libc6-dbg,");
 	fake_command("dpkg-query", "echo 'diversion by x from: y'");
 	fake_command("rpm", "echo example");
 	report_stripped(program());
 	has(out, "): 'dnf debuginfo-install example' installs them; or set DEBUGINFOD_URLS.\n");
-	/* Commands that fail have no answer, whatever they print. */
+	/* Packages of other files are none of this one, and other words are no names. */
 	fake_command("dpkg-query", "echo example: /x; exit 1");
 	fake_command("rpm", "echo the file is owned by no package");
 	report_stripped(program());

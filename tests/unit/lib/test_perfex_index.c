@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "intervals.h"
 #include "sample-log.h"
 #include "scopes.h"
 #include "spans.h"
@@ -136,6 +137,72 @@ START_TEST(spans_are_found)
 		ck_assert_uint_eq(spans_last(&s, until), last);
 	}
 	spans_free(&s);
+}
+END_TEST
+
+/* ---- mappings ------------------------------------------------------------------------------- */
+
+/* What a set must have at each address; the parts of sets that were copied remain. */
+START_TEST(intervals_are_replaced)
+{
+	enum { SIZE = 200, SETS = 4, ROUNDS = 20000 };
+	struct intervals t = { NULL };
+	uint32_t set[SETS] = { 0 }, expected[SETS][SIZE] = { { 0 } }, owner[SETS], owners = SETS;
+	uint32_t i, n, from, start, end, at;
+
+	for (n = 0; n < SETS; n++)
+		owner[n] = n + 1;
+	for (i = 1; i <= ROUNDS; i++) {
+		n = random_number() % SETS;
+		start = random_number() % (SIZE - 1);
+		end = start + 1 + random_number() % (i % 3 ? 12 : SIZE - start - 1);
+		if (end > SIZE)
+			end = SIZE;
+		/* The same place again is a case of its own. */
+		if (i % 5)
+			ck_assert_uint_ne(set[n] = intervals_put(&t, set[n], owner[n], start, end, i), 0);
+		for (at = start; i % 5 && at < end; at++)
+			expected[n][at] = i;
+		if (i % 5 && i % 7 == 0) {
+			set[n] = intervals_put(&t, set[n], owner[n], start, end, i + ROUNDS);
+			for (at = start; at < end; at++)
+				expected[n][at] = i + ROUNDS;
+		}
+		/* A process forks: neither may change the other's mappings from now on. */
+		if (i % 50 == 0) {
+			from = random_number() % SETS;
+			set[n] = set[from];
+			memcpy(expected[n], expected[from], sizeof(expected[n]));
+			owner[from] = ++owners;
+			owner[n] = ++owners;
+		}
+		if (i % 20)
+			continue;
+		for (n = 0; n < SETS; n++)
+			for (at = 0; at < SIZE; at++)
+				ck_assert_uint_eq(intervals_find(&t, set[n], at), expected[n][at]);
+	}
+	intervals_free(&t);
+}
+END_TEST
+
+/* A file that is mapped again, or over an end of the one before, changes few nodes. */
+START_TEST(work_for_mappings)
+{
+	enum { NR = 65536 };
+	struct intervals t = { NULL };
+	uint32_t set = 0, i, same;
+	uint64_t start;
+
+	for (same = 0; same < 3; same++)
+		for (i = 0; i < NR; i++) {
+			start = (uint64_t)i << 20 | same % 2 << 12;
+			set = intervals_put(&t, set, 1, start, start + 0x10000, i + 1);
+		}
+	/* A search, a node that changes and an insertion: each is about 2 log(NR) deep. */
+	ck_assert_msg(t.visited < 75ULL * 3 * NR, "%llu nodes",
+		      (unsigned long long)(t.visited / NR / 3));
+	intervals_free(&t);
 }
 END_TEST
 
@@ -505,6 +572,8 @@ int main(void)
 	elf_version(EV_CURRENT);
 	tcase_set_timeout(t, 300);
 	tcase_add_test(t, spans_are_found);
+	tcase_add_test(t, intervals_are_replaced);
+	tcase_add_test(t, work_for_mappings);
 	tcase_add_loop_test(t, log_is_in_order, 0, 4);
 	tcase_add_test(t, log_is_empty);
 	tcase_add_test(t, memory_for_samples);
