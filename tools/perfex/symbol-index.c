@@ -11,6 +11,7 @@
  * its section.  There are few of them, so libdwfl looks for these itself, once for each.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "hash-table.h"
 #include "spans.h"
@@ -37,6 +38,7 @@ struct answer {
 
 struct symbol_index {
 	Dwfl_Module *mod;
+	uint32_t machine;
 	uint32_t first_global;
 	struct spans sized, sizeless;	/* their numbers are those of symbols */
 	struct spans sections;
@@ -50,9 +52,27 @@ static bool get_symbol(const struct symbol_index *index, uint32_t i, struct symb
 	return s->name;
 }
 
-/* True if the symbol can be that of code. */
-static bool names_code(const struct symbol *s)
+/*
+ * True if the symbol only says that instructions ($x, $a, $t) or data ($d) begin there.  Assemblers
+ * for these processors write one before each function of assembly, and behind each table in it.
+ */
+static bool is_mark(const struct symbol_index *index, const struct symbol *s)
 {
+	if (GELF_ST_TYPE(s->sym.st_info) != STT_NOTYPE || s->name[0] != '$' || !s->name[1] ||
+	    !strchr("xadt", s->name[1]))
+		return false;
+	/* RISC-V's have the name of the instruction set behind them. */
+	if (index->machine == EM_RISCV)
+		return true;
+	return (index->machine == EM_AARCH64 || index->machine == EM_ARM) &&
+	       (!s->name[2] || s->name[2] == '.');
+}
+
+/* True if the symbol can be that of code. */
+static bool names_code(const struct symbol_index *index, const struct symbol *s)
+{
+	if (is_mark(index, s))
+		return false;
 	switch (GELF_ST_TYPE(s->sym.st_info)) {
 	case STT_SECTION:
 	case STT_FILE:
@@ -68,7 +88,7 @@ static bool add_symbol(struct symbol_index *index, uint32_t i)
 	struct symbol s;
 	uint64_t last;
 
-	if (!get_symbol(index, i, &s) || !names_code(&s))
+	if (!get_symbol(index, i, &s) || !names_code(index, &s))
 		return true;
 	if (!s.sym.st_size)
 		return spans_add(&index->sizeless, s.start, s.start, i);
@@ -113,6 +133,15 @@ static bool has_descriptors(Dwfl_Module *mod)
 	       (ehdr.e_machine == EM_PPC64 && (ehdr.e_flags & EF_PPC64_ABI) != 2);
 }
 
+static uint32_t machine_of(Dwfl_Module *mod)
+{
+	GElf_Addr bias;
+	GElf_Ehdr ehdr;
+	Elf *elf = dwfl_module_getelf(mod, &bias);
+
+	return elf && gelf_getehdr(elf, &ehdr) ? ehdr.e_machine : EM_NONE;
+}
+
 struct symbol_index *symbol_index_make(Dwfl_Module *mod)
 {
 	int i, nr = dwfl_module_getsymtab(mod);
@@ -125,6 +154,7 @@ struct symbol_index *symbol_index_make(Dwfl_Module *mod)
 	if (!index)
 		return NULL;
 	index->mod = mod;
+	index->machine = machine_of(mod);
 	/* Without symbols, there are none to be found. */
 	if (nr < 0 || first_global < 0)
 		return index;
@@ -214,6 +244,36 @@ static void add_section(void *arg, const struct span *span)
 	*sections = *sections * 31 + span->number + 1;
 }
 
+/* Each section is followed by the address behind it. */
+static void take_section(void *arg, const struct span *span)
+{
+	uint32_t *section = arg;
+
+	if (span->number % 2 == 0)
+		*section = span->number + 1;
+}
+
+/* Return: a number of the section that has the address; 0: there is none */
+static uint32_t section_of(struct symbol_index *index, GElf_Addr at)
+{
+	uint32_t section = 0;
+
+	spans_at(&index->sections, at, take_section, &section);
+	return section;
+}
+
+/*
+ * Find the last symbol without a size, which is in the section of the address; of several there,
+ * one that is not local.
+ */
+static bool find_label(struct symbol_index *index, GElf_Addr at, struct symbol *s)
+{
+	const size_t i = spans_until(&index->sizeless, at);
+
+	return i && get_symbol(index, index->sizeless.span[i - 1].number, s) &&
+	       section_of(index, s->start) == section_of(index, at);
+}
+
 /* The same symbol names all addresses from the label to the next symbol or section. */
 static bool ask_once(struct symbol_index *index, GElf_Addr label, GElf_Addr at, struct symbol *s)
 {
@@ -231,7 +291,9 @@ static bool ask_once(struct symbol_index *index, GElf_Addr label, GElf_Addr at, 
 	answer = (struct answer *)index->answers.items + i;
 	if (!answer->known) {
 		answer->known = true;
-		ask_libdwfl(index, at, &answer->symbol);
+		if (ask_libdwfl(index, at, &answer->symbol) && is_mark(index, &answer->symbol) &&
+		    !find_label(index, at, &answer->symbol))
+			answer->symbol.name = NULL;
 	}
 	*s = answer->symbol;
 	return s->name;

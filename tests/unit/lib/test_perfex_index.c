@@ -142,7 +142,7 @@ END_TEST
 
 /* ---- mappings ------------------------------------------------------------------------------- */
 
-/* What a set must have at each address; the parts of sets that were copied remain. */
+/* Each address has the latest interval; the parts of sets that were copied remain. */
 START_TEST(intervals_are_replaced)
 {
 	enum { SIZE = 200, SETS = 4, ROUNDS = 20000 };
@@ -302,6 +302,48 @@ static void print_many(FILE *f)
 		fprintf(f, "\t.set s%u, t + %u\n\t.size s%u, %u\n\t.globl s%u\n", i, i % 7, i, 900 - i,
 			i);
 }
+
+static void print_marks(FILE *f)
+{
+	fputs("\t.text\n\t.globl first\nfirst:\n\"$x\":\tnop\n\tnop\n\"$d.1\":\t.long 0\n"
+	      "second:\n\"$x.2\":\tnop\n\tnop\n\tnop\n", f);
+}
+
+/* arm64's assembler writes symbols that say where instructions and data begin. */
+START_TEST(marks_name_nothing)
+{
+	const unsigned char arm64[] = { EM_AARCH64, 0 };
+	struct symbol_index *index;
+	GElf_Addr start, at, first = 0, second = 0;
+	GElf_Xword size;
+	GElf_Sym sym;
+	const char *name;
+	int i, fd;
+
+	build("-x assembler", print_marks);
+	dwfl_end(dwfl);
+	fd = open(MADE, O_WRONLY | O_CLOEXEC);
+	ck_assert_int_eq(pwrite(fd, arm64, 2, offsetof(Elf64_Ehdr, e_machine)), 2);
+	close(fd);
+	open_elf(MADE);
+	index = symbol_index_make(mod);
+	ck_assert_ptr_nonnull(index);
+	for (i = 1; i < dwfl_module_getsymtab(mod); i++) {
+		name = get_symbol(i, &sym, &at);
+		if (name && !strcmp(name, "first"))
+			first = at;
+		if (name && !strcmp(name, "second"))
+			second = at;
+	}
+	ck_assert_uint_ne(first, 0);
+	for (at = first; at < second + 3; at++) {
+		name = symbol_index_find(index, at, &start, &size);
+		ck_assert_str_eq(name ? name : "none", at < second ? "first" : "second");
+		ck_assert_uint_eq(start, at < second ? first : second);
+	}
+	symbol_index_free(index);
+}
+END_TEST
 
 START_TEST(many_symbols_at_one_address)
 {
@@ -583,6 +625,7 @@ int main(void)
 	tcase_set_timeout(t, 300);
 	tcase_add_test(t, symbols_of_any_kind);
 	tcase_add_test(t, many_symbols_at_one_address);
+	tcase_add_test(t, marks_name_nothing);
 	tcase_add_loop_test(t, symbols_of_libraries, 0, 3);
 	tcase_add_test(t, work_for_symbols);
 	tcase_add_test(t, work_for_inlined_functions);
