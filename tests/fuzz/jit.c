@@ -21,7 +21,7 @@ void fuzz_one(const uint8_t *data, size_t size)
 	f = fopen(path, "wx");
 	if (!f || fwrite(data, 1, size, f) != size || fclose(f))
 		abort();
-	dump = jit_dump_open(path, &id, &e);
+	dump = jit_dump_open(path, &id, 0, &e);
 	if (!dump) {
 		unlink(path);
 		return;

@@ -108,6 +108,8 @@ struct jit_index {
 struct jit_dump {
 	FILE *f;		/* NULL: all but the instructions is read */
 	char *path;
+	uint32_t pid;		/* that has mapped it, if it is found by this way only; or 0 */
+	enum live_way way;
 	struct work work;
 	uid_t owner;
 	uint64_t at;
@@ -397,12 +399,50 @@ static int read_dump(struct jit_dump *d, struct error *e)
 	return sort_codes(d) ? 0 : fail_with(e, "out of memory");
 }
 
+/* Links are not followed here either. */
+static int open_live(uint32_t pid, const char *path, enum live_way way)
+{
+	char name[4096];
+
+	if (way != LIVE_BELOW_ROOT)
+		return open_live_file(pid, path, way, name, sizeof(name));
+	snprintf(name, sizeof(name), PROC "/%" PRIu32 "/root", pid);
+	return open_named_below(name, path, O_NOFOLLOW);
+}
+
+/*
+ * Open the file by its path.  If another one is there, or none, open the one that the process has
+ * mapped: it may be in a container, or be removed.
+ */
+static int find_file(struct jit_dump *d, const char *path, const struct file_identity *id,
+		     uint32_t pid)
+{
+	int fd = open_named(path, O_NOFOLLOW), live;
+	const int error = errno;
+
+	if (!id || !pid || (fd >= 0 && file_is_same(fd, id)))
+		return fd;
+	for (d->way = LIVE_BELOW_ROOT; d->way < NR_LIVE_WAYS; d->way++) {
+		live = open_live(pid, path, d->way);
+		if (live >= 0 && file_is_same(live, id)) {
+			if (fd >= 0)
+				close(fd);
+			d->pid = pid;
+			return live;
+		}
+		if (live >= 0)
+			close(live);
+	}
+	errno = error;
+	return fd;
+}
+
 /* id: NULL: the file may be a copy. */
-static struct jit_dump *open_dump(const char *path, const struct file_identity *id,
+static struct jit_dump *open_dump(const char *path, const struct file_identity *id, uint32_t pid,
 				  struct error *e)
 {
 	struct jit_dump *d = calloc(1, sizeof(*d));
-	int fd = open_named(path, O_NOFOLLOW);
+	int fd = d ? find_file(d, path, id, pid) : -1;
 	struct stat st;
 
 	if (!d || fd < 0 || fstat(fd, &st)) {
@@ -449,14 +489,14 @@ fail:
 	return NULL;
 }
 
-struct jit_dump *jit_dump_open(const char *path, const struct file_identity *id,
+struct jit_dump *jit_dump_open(const char *path, const struct file_identity *id, uint32_t pid,
 			       struct error *e)
 {
 	char there[4096];
 
 	if (!below_directory(path, there, sizeof(there)) || access(there, F_OK))
-		return open_dump(path, id, e);
-	return open_dump(there, NULL, e);
+		return open_dump(path, id, pid, e);
+	return open_dump(there, NULL, 0, e);
 }
 
 const struct work *jit_dump_work(const struct jit_dump *d)
@@ -599,7 +639,7 @@ bool jit_dump_find(const struct jit_dump *d, uint64_t offset, uint64_t *address,
 /* Return: the function's instructions; NULL: they cannot be read any more */
 static unsigned char *read_code(const struct jit_dump *d, const struct jit_load *load)
 {
-	int fd = open_named(d->path, O_NOFOLLOW);
+	int fd = d->pid ? open_live(d->pid, d->path, d->way) : open_named(d->path, O_NOFOLLOW);
 	unsigned char *bytes;
 	struct stat st;
 

@@ -23,10 +23,11 @@ struct clock_pair {
 bool is_jit_dump(const char *path);
 
 /*
- * Open the file; the one below the directory of --symfs, if it is there.
+ * Open the file; the one below the directory of --symfs, if it is there.  pid: the process that
+ * has mapped it, in whose root directory it is found while that lives.
  * Return: NULL, with *e: it cannot be read.
  */
-struct jit_dump *jit_dump_open(const char *path, const struct file_identity *id,
+struct jit_dump *jit_dump_open(const char *path, const struct file_identity *id, uint32_t pid,
 			       struct error *e);
 void jit_dump_close(struct jit_dump *d);
 const struct work *jit_dump_work(const struct jit_dump *d);

@@ -677,21 +677,42 @@ static int add_mapping(struct reader *in, const struct mapping *map, uint32_t pi
 	return to->set ? 0 : fail_memory(e);
 }
 
-/* True if code there has no file that could have symbols, but may have been made by a JIT. */
+static bool begins_with(const char *text, const char *beginning)
+{
+	return !strncmp(text, beginning, strlen(beginning));
+}
+
+/* True for the names of memory that JITs make code in: huge pages, segments of System V, Android's. */
+static bool is_memory(const char *path)
+{
+	return begins_with(path, "/memfd:") || begins_with(path, "/anon_hugepage") ||
+	       begins_with(path, "/SYSV") || begins_with(path, "/dev/ashmem/") ||
+	       !strcmp(path, "/dev/zero") || !strcmp(path, "/dev/zero (deleted)");
+}
+
+/*
+ * True if code there has no file that could have symbols, but may have been made by a JIT.  Some
+ * remove a file as soon as they have mapped it.
+ */
 static bool is_anonymous(const struct reader *in, const struct log_entry *entry, const char *path)
 {
-	const struct file_description *files = in->p->descriptions.items;
+	const struct file_description *file = (const struct file_description *)in->p->descriptions.items +
+					      entry->description;
+	char before[4096];
 
-	/* A program in memory is a file that perfex has looked at. */
-	if (!strncmp(path, "/memfd:", 7) && entry->description)
-		return !files[entry->description].code_size;
-	return !*path || !strcmp(path, "//anon") || !strncmp(path, "[anon", 5) ||
-	       !strcmp(path, "[heap]") || !strncmp(path, "/memfd:", 7) ||
-	       !strcmp(path, "/dev/zero (deleted)");
+	if (!*path || !strcmp(path, "//anon") || begins_with(path, "[anon") || !strcmp(path, "[heap]"))
+		return true;
+	/* A program in memory, or one that was replaced, is a file that perfex has looked at. */
+	if (entry->description && file->code_size)
+		return false;
+	return is_memory(path) ||
+	       (path_without_deleted(path, before, sizeof(before)) &&
+		((entry->description && file->known) || begins_with(path, "/dev/shm/")));
 }
 
 /* Read the file of a JIT when it is mapped first.  Return: its number + 1; 0: no memory */
-static uint32_t find_dump(struct reader *in, uint32_t file, const struct file_identity *id)
+static uint32_t find_dump(struct reader *in, uint32_t file, const struct file_identity *id,
+			  uint32_t pid)
 {
 	struct profile *p = in->p;
 	struct profile_dump *dumps;
@@ -708,7 +729,7 @@ static uint32_t find_dump(struct reader *in, uint32_t file, const struct file_id
 		p->dumps = dumps;
 	}
 	p->dumps[i] = (struct profile_dump){
-		.file = file, .dump = jit_dump_open(string_of(p, file_of(p, file)->path), id, &why),
+		.file = file, .dump = jit_dump_open(string_of(p, file_of(p, file)->path), id, pid, &why),
 	};
 	p->dumps[i].reason = strdup(why.text);
 	p->nrdumps++;
@@ -735,6 +756,7 @@ static int apply_mapping(struct reader *in, const struct log_entry *entry, struc
 {
 	struct record_mapping r = { 0 };
 	struct mapping map;
+	char before[4096];
 	const char *path;
 	uint32_t dump = 0;
 
@@ -761,10 +783,10 @@ static int apply_mapping(struct reader *in, const struct log_entry *entry, struc
 	}
 	if (!map.file)
 		return fail_memory(e);
-	if (is_jit_dump(path)) {
+	if (is_jit_dump(path_without_deleted(path, before, sizeof(before)) ? before : path)) {
 		const struct file_identity id = { r.major, r.minor, r.inode };
 
-		dump = find_dump(in, map.file, &id);
+		dump = find_dump(in, map.file, &id, r.task.pid);
 		if (!dump)
 			return fail_memory(e);
 	}
@@ -857,6 +879,32 @@ static uint32_t find_mapping(struct reader *in, const struct mappings *mappings,
 }
 
 /*
+ * Some programs copy a part of their code into huge pages, which have no file.  The parts of the
+ * file on both sides of it say which code that is.
+ * Return: the mapping of the part before it, or 0.  *end: of the part behind it
+ */
+static uint32_t find_text_around(struct reader *in, const struct mappings *mappings, uint32_t i,
+				 uint64_t *end)
+{
+	const struct mapping *map = &in->mappings[i], *before, *after;
+	uint32_t first, last;
+
+	if (!map->start || !file_of(in->p, map->file)->pid)
+		return 0;
+	first = find_mapping(in, mappings, map->start - 1);
+	last = find_mapping(in, mappings, map->end);
+	if (!first || !last)
+		return 0;
+	before = &in->mappings[first];
+	after = &in->mappings[last];
+	if (before->file != after->file || file_of(in->p, before->file)->pid ||
+	    before->offset - before->start != after->offset - after->start)
+		return 0;
+	*end = after->end;
+	return first;
+}
+
+/*
  * Find the code of a JIT, which is at no other time than now at this address.
  * Return: its place in the JIT's file; 0: there is none
  */
@@ -879,11 +927,12 @@ static uint64_t find_jit_code(struct reader *in, const struct mappings *mappings
 static uint32_t find_location(struct reader *in, const struct mappings *mappings, uint64_t ip,
 			      uint64_t tsc)
 {
+	uint64_t end;
 	size_t slot = (size_t)((ip + mappings->number) * UINT64_C(0x9e3779b97f4a7c15) >> 40) %
 		      NR_LOOKED_UP;
 	struct looked_up *known = &in->looked_up[slot];
 	const struct mapping *map;
-	uint32_t i, file;
+	uint32_t i, text, file;
 	uint64_t place;
 
 	/* The code of a JIT is another one at another time. */
@@ -898,7 +947,8 @@ static uint32_t find_location(struct reader *in, const struct mappings *mappings
 	known->mappings = mappings->number;
 	i = find_mapping(in, mappings, ip);
 	if (i) {
-		map = &in->mappings[i];
+		text = find_text_around(in, mappings, i, &end);
+		map = &in->mappings[text ? text : i];
 		known->location = profile_location(in->p, map->file, ip - map->start + map->offset);
 	} else if (ip >> 63) {
 		known->location = profile_kernel_location(in->p, ip);
@@ -985,16 +1035,18 @@ static bool find_code(const struct code_mappings *mappings, uint64_t address,
 		      struct code_mapping *found)
 {
 	struct reader *in = mappings->arg;
-	uint32_t i = find_mapping(in, &in->unwound, address);
+	uint32_t i = find_mapping(in, &in->unwound, address), text;
 	const struct profile_file *file;
 	const struct mapping *map;
+	uint64_t end;
 
 	if (!i)
 		return false;
-	map = &in->mappings[i];
+	text = find_text_around(in, &in->unwound, i, &end);
+	map = &in->mappings[text ? text : i];
 	file = file_of(in->p, map->file);
 	*found = (struct code_mapping){
-		.start = map->start, .end = map->end, .offset = map->offset,
+		.start = map->start, .end = text ? end : map->end, .offset = map->offset,
 		.path = string_of(in->p, file->path), .file = description_of(in->p, file),
 	};
 	return true;

@@ -2,6 +2,7 @@
 /* perfex --report of functions that a JIT has written to a file in the jitdump format. */
 #include <elf.h>
 #include <sched.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
@@ -613,6 +614,150 @@ START_TEST(map_of_a_container)
 }
 END_TEST
 
+/* A process with another root has its dump there, or has removed it. */
+static pid_t start_below(const char *root, const char *file)
+{
+	int ready[2];
+	char byte;
+	pid_t pid;
+
+	ck_assert_int_eq(pipe(ready), 0);
+	pid = fork();
+	if (!pid) {
+		const int fd = chroot(root) || chdir("/") ? -1 : open(file, O_RDONLY);
+
+		if (fd < 0 || mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) == MAP_FAILED ||
+		    write(ready[1], "", 1) != 1)
+			_exit(1);
+		close(fd);
+		pause();
+		_exit(0);
+	}
+	close(ready[1]);
+	ck_assert_int_eq(read(ready[0], &byte, 1), 1);
+	close(ready[0]);
+	return pid;
+}
+
+static void report_below(pid_t pid, const struct stat *st, const char *path)
+{
+	struct record_mapping r = {
+		.task = { (uint32_t)pid, (uint32_t)pid, 0 }, .start = 0x600000, .end = 0x601000,
+		.major = major(st->st_dev), .minor = minor(st->st_dev), .inode = st->st_ino,
+	};
+
+	put_header(in_dir("s"), 0);
+	put_event(0, 1000, "instructions:u");
+	put_mapping((uint32_t)pid, 0, HEAP, "//anon");
+	put_record(RECORD_MAPPING, &r, sizeof(r), path);
+	put_sample((uint32_t)pid, (uint32_t)pid, 5, AT);
+	end();
+	ck_assert_int_eq(report(), 0);
+}
+
+START_TEST(dump_of_a_container)
+{
+	char path[256], command[300];
+	struct stat st;
+	pid_t pid;
+
+	/* Only root may change its root, and open what a process has mapped. */
+	if (geteuid())
+		return;
+	ck_assert_int_eq(mkdir(in_dir("root"), 0755), 0);
+	snprintf(path, sizeof(path), "%s/jit-1.dump", in_dir("root"));
+	write_one(path);
+	ck_assert_int_eq(stat(path, &st), 0);
+	pid = start_below(in_dir("root"), "/jit-1.dump");
+	report_below(pid, &st, "/jit-1.dump");
+	has(out, "one [jit-1.dump]");
+	ck_assert_int_eq(report("--annotate=one"), 0);
+	if (disassembler_built())
+		has_not(out, "instructions are in no file");
+	unlink(path);
+	snprintf(command, sizeof(command), "%s (deleted)", path);
+	report_below(pid, &st, command);
+	has(out, "one [jit-1.dump (deleted)]");
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	report_below(pid, &st, "/jit-1.dump");
+	has(out, " 100.00%             1  [anon]+0x7f0000001000\n");
+	ck_assert_int_eq(rmdir(in_dir("root")), 0);
+}
+END_TEST
+
+/* Memory that JITs make code in has other names than heaps: huge pages, segments, removed files. */
+static const struct {
+	const char *path;
+	bool named;
+} memories[] = {
+	{ "/anon_hugepage (deleted)", true },
+	{ "/SYSV00000000 (deleted)", true },
+	{ "/dev/zero", true },
+	{ "/dev/zero (deleted)", true },
+	{ "/dev/ashmem/dalvik-jit-code-cache (deleted)", true },
+	{ "/dev/shm/jit (deleted)", true },
+	{ "/memfd:doublemapper (deleted)", true },
+	{ "[anon:v8]", true },
+	{ "/usr/lib/libother.so", false },
+	{ "/usr/lib/libother.so (deleted)", false },
+};
+
+START_TEST(map_of_memory)
+{
+	char map[64];
+
+	snprintf(map, sizeof(map), "/tmp/perf-%d.map", getpid());
+	write_map(map, "outside");
+	put_header(in_dir("s"), 0);
+	put_event(0, 1000, "instructions:u");
+	put_mapping((uint32_t)getpid(), 0, HEAP, memories[_i].path);
+	put_sample((uint32_t)getpid(), (uint32_t)getpid(), 5, AT);
+	end();
+	ck_assert_int_eq(report(), 0);
+	unlink(map);
+	ck_assert_msg(!!strstr(out, " 100.00%             1  outside [") == memories[_i].named, "%s",
+		      memories[_i].path);
+}
+END_TEST
+
+static unsigned long address_in_two(const char *symbol)
+{
+	unsigned long address = 0;
+	char command[256];
+	FILE *f;
+
+	snprintf(command, sizeof(command), "nm " TMP "/two | sed -n 's/ T %s$//p'", symbol);
+	f = popen(command, "r");
+	ck_assert_int_eq(fscanf(f, "%lx", &address), 1);
+	pclose(f);
+	return address;
+}
+
+/* A program has copied the middle of its code into huge pages; other memory is no code of it. */
+START_TEST(text_in_huge_pages)
+{
+	const uint64_t at = address_in_two("first"), page = at & ~UINT64_C(0xfff);
+	const bool around = _i < 2;
+
+	put_header(in_dir("s"), 0);
+	put_event(0, 1000, "instructions:u");
+	if (_i == 1) {
+		/* While it was recorded. */
+		put_mapping(10, 0, page - 0x1000, page + 0x2000, page - 0x401000, TMP "/two");
+	} else {
+		put_mapping(10, 0, page - 0x1000, page, page - 0x401000, TMP "/two");
+		put_mapping(10, 0, page + 0x1000, page + 0x2000,
+			    page - 0x400000 + 0x1000 * (_i == 0 ? 1 : 5), TMP "/two");
+	}
+	put_mapping(10, 1, page, page + 0x1000, 0, _i ? "/anon_hugepage (deleted)" : "");
+	put_sample(10, 10, 5, at);
+	end();
+	ck_assert_int_eq(report(), 0);
+	ck_assert_msg(!!strstr(out, " 100.00%             1  first [two]\n") == around, "%d: %s", _i, out);
+}
+END_TEST
+
 /* Root reads the map of the process's user, and not one of a third user. */
 START_TEST(owner_of_the_map)
 {
@@ -648,6 +793,9 @@ static Suite *suite(void)
 	tcase_add_test(t, many_functions);
 	tcase_add_test(t, map_of_a_container);
 	tcase_add_test(t, owner_of_the_map);
+	tcase_add_test(t, dump_of_a_container);
+	tcase_add_loop_test(t, map_of_memory, 0, ARRAY_SIZE(memories));
+	tcase_add_loop_test(t, text_in_huge_pages, 0, 3);
 	suite_add_tcase(s, t);
 	return s;
 }
