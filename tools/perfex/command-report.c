@@ -150,7 +150,7 @@ static int set_inverted(struct parsing *p, const char *arg, struct error *e)
 static int set_other_view(struct parsing *p, const char *arg, struct error *e)
 {
 	(void)arg;
-	return fail_usage(e, p->o, "perfex report prints text (--stdio); for a window, --export=firefox or pprof writes a file for these programs");
+	return fail_usage(e, p->o, "there is no window; --export=firefox or pprof writes a file for these programs");
 }
 
 /* ---- tables ---------------------------------------------------------------------------------- */
@@ -189,8 +189,9 @@ static const struct option_entry report_options[] = {
 	{ 0, "export", "FORMAT", "print samples for other programs: svg (a flame graph), folded, pprof, firefox, perf (perf.data)",
 	  OPTION_TEXT(reporting.export) },
 	{ 0, "annotate", "FUNCTION", NULL, set_annotate, 0 },
-	{ 0, "stdio", NULL, "print text, as without it", set_nothing, 0 },
-	{ 0, "tui", NULL, NULL, set_other_view, 0 },
+	{ 0, "stdio", NULL, "print text, as where standard output is no terminal",
+	  OPTION_FLAG(reporting.stdio) },
+	{ 0, "tui", NULL, NULL, set_nothing, 0 },
 	{ 0, "gtk", NULL, NULL, set_other_view, 0 },
 	{ 'n', "show-nr-samples", NULL, NULL, set_nothing, 0 },
 	OPTIONS_END
@@ -244,10 +245,16 @@ const struct command command_report = {
 
 /* ---- perfex annotate ------------------------------------------------------------------------- */
 
+static int set_other_terminal(struct parsing *p, const char *arg, struct error *e)
+{
+	(void)arg;
+	return fail_usage(e, p->o, "perfex annotate prints text (--stdio); perfex report opens functions on a terminal");
+}
+
 static const struct option_entry annotate_options[] = {
 	{ 's', "symbol", "FUNCTION", NULL, set_annotate, 0 },
 	{ 0, "stdio", NULL, NULL, set_nothing, 0 },
-	{ 0, "tui", NULL, NULL, set_other_view, 0 },
+	{ 0, "tui", NULL, NULL, set_other_terminal, 0 },
 	{ 0, "gtk", NULL, NULL, set_other_view, 0 },
 	OPTIONS_END
 };

@@ -503,6 +503,7 @@ struct reporting {
 	const char *symfs;		/* a directory with other files; NULL: none */
 	double percent_limit;		/* rows below it are left out; 0: none */
 	bool no_inline;			/* inlined code counts as the function that it is in */
+	bool stdio;			/* text, on a terminal too */
 };
 
 /* ---- attach -------------------------------------------------------------------- */

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "annotate.h"
+#include "browse.h"
 #include "output.h"
 #include "packages.h"
 #include "report.h"
@@ -56,13 +57,22 @@ static bool shows_lines(const struct reporting *r, bool json)
 	return json || (!r->children && !r->callers && !r->callees);
 }
 
+/* True if the report is for a user at a terminal, who can open its rows. */
+static bool is_interactive(const struct options *o)
+{
+	const struct reporting *r = &o->reporting;
+
+	return !r->stdio && !r->export && !r->annotate && !o->output && o->style == STYLE_TEXT &&
+	       !o->verbose && is_terminal(stdout) && isatty(STDIN_FILENO);
+}
+
 /*
- * What no table shows is not looked for: it takes most of the time of a report.  The line of a
- * function into which others are inlined is that of the call.
+ * Choose what is looked for: only what tables show, as it takes most of the time of a report.
+ * The line of a function into which others are inlined is that of the call.
  */
 static struct details find_details(const struct options *o)
 {
-	const bool lines = shows_lines(&o->reporting, o->style == STYLE_JSON);
+	const bool lines = is_interactive(o) || shows_lines(&o->reporting, o->style == STYLE_JSON);
 
 	return (struct details){
 		.inlined = lines || !o->reporting.no_inline || o->reporting.annotate, .lines = lines,
@@ -466,6 +476,8 @@ static int refuse_empty(const struct profile *p, const struct options *o, struct
 
 static int print_profile(FILE *f, struct profile *p, const struct options *o, struct error *e)
 {
+	const char *why;
+	int shown;
 	size_t i;
 
 	if (o->reporting.annotate && !o->reporting.export)
@@ -478,6 +490,13 @@ static int print_profile(FILE *f, struct profile *p, const struct options *o, st
 			return exports[i].fn(f, p, o, e);
 	if (o->style == STYLE_JSON)
 		return report_json(f, p, o, e);
+	if (is_interactive(o) && p->nrsamples) {
+		shown = browse(p, o, &why, e);
+		if (shown <= 0)
+			return shown;
+		if (!o->quiet)
+			fprintf(stderr, "perfex: this report is text, as %s; --stdio says so, too\n", why);
+	}
 	return print_text(f, p, o, e);
 }
 

@@ -72,7 +72,7 @@ struct place {
 	int line;
 };
 
-/* What needs debugging information: functions that have symbols are found without it. */
+/* Details that need debugging information: functions that have symbols are found without it. */
 struct details {
 	bool inlined, lines;
 };

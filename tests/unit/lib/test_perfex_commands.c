@@ -70,7 +70,7 @@ static const struct {
 	{ { "help", "nothing" }, "perfex has no command 'nothing'" },
 	{ { "report", "extra" }, "perfex report runs no command, and has no argument 'extra'" },
 	{ { "report", "/etc/passwd" }, "perfex report runs no command (-i /etc/passwd reads this file)" },
-	{ { "report", "--tui" }, "--export=firefox" },
+	{ { "report", "--gtk" }, "--export=firefox" },
 	{ { "report", "-g", "folded" }, "perfex report runs no command" },
 	{ { "report", "-gfolded" }, "--export=folded prints folded paths" },
 	{ { "report", "-gx" }, "-g prints the tree of caller or callee, not 'x'" },

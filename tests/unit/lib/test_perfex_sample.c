@@ -347,7 +347,7 @@ START_TEST(report_on_a_terminal)
 	pid = fork();
 	if (!pid) {
 		dup2(slave, STDOUT_FILENO);
-		exit(perfex_main(3, ARGV("--report", (char *)in_dir("s"))));
+		exit(perfex_main(5, ARGV("report", "-i", (char *)in_dir("s"), "--stdio")));
 	}
 	close(slave);
 	ck_assert_int_eq(finish(pid), 0);
