@@ -42,4 +42,7 @@ void view_free(struct view *v);
  */
 int browse(struct profile *p, const struct options *o, const char **why, struct error *e);
 
+/* perfex top by function.  Return: 0, or -1 with *e */
+int top_functions(const struct options *o, FILE *out, struct error *e);
+
 #endif /* PERFEX_BROWSE_H */

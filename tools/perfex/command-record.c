@@ -148,10 +148,10 @@ static int choose_file(struct options *o, struct error *e)
 	return 0;
 }
 
-static int finish_record(struct options *o, struct error *e)
+int finish_samples(struct options *o, struct error *e)
 {
 	o->sampling = true;
-	if (choose_file(o, e) || check_chains(o, e) || choose_events(o, e))
+	if (check_chains(o, e) || choose_events(o, e))
 		return -1;
 	if (o->sample.depth && o->max_stack)
 		o->sample.depth = o->max_stack;
@@ -159,7 +159,12 @@ static int finish_record(struct options *o, struct error *e)
 		return fail_usage(e, o, "either -F or -c says when samples are taken");
 	if (o->sample.rate && has_period(&o->sample))
 		return fail_usage(e, o, "either -F or EVENT=PERIOD says when samples are taken");
-	return check_targets(o, e);
+	return 0;
+}
+
+static int finish_record(struct options *o, struct error *e)
+{
+	return choose_file(o, e) || finish_samples(o, e) || check_targets(o, e) ? -1 : 0;
 }
 
 static int run_record(const struct options *o, struct output *output, FILE *out, struct error *e)

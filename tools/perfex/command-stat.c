@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "browse.h"
 #include "gate.h"
 #include "option-table.h"
 
@@ -455,7 +456,13 @@ const struct command command_stat = {
 static const struct option_entry top_options[] = {
 	{ 'e', "event", "EVENT,...", "count these events", set_spec, 0 },
 	{ 'C', "cpu", "LIST", "these CPUs (0-3,8), and not all", OPTION_TEXT(cpu_list) },
-	{ 'a', "all-cpus", NULL, "all CPUs, as without it", OPTION_FLAG(all_cpus) },
+	{ 'a', "all-cpus", NULL, "the hottest functions of all CPUs", OPTION_FLAG(all_cpus) },
+	{ 'p', "pid", "PID,...", "the hottest functions of processes", set_ids, true },
+	{ 't', "tid", "TID,...", "the hottest functions of threads", set_ids, false },
+	{ 'F', "freq", "N", "with -a, -p and -t, take about N samples per second of a thread or CPU (1000)",
+	  set_rate, 0 },
+	{ 'c', "count", "PERIOD", "take one after each PERIOD of events", OPTION_TEXT(period) },
+	{ 's', "sort", "KEY,...", "rows by comm, pid, tid, cpu, dso and symbol", set_sort, 0 },
 	{ 0, "kind", "KIND", "CPUs of this kind", OPTION_TEXT(kind) },
 	{ 'A', "per-cpu", NULL, "a line for each CPU, as without it", set_split, SPLIT_CPU },
 	{ 0, "no-aggr", NULL, NULL, set_split, SPLIT_CPU },
@@ -475,12 +482,48 @@ static const struct option_entry top_options[] = {
 	OPTIONS_END
 };
 
+/* Samples per second, as perf has it by default since 3.1 for CPUs, but of threads, too. */
+#define TOP_RATE	1000
+
+static bool has_periods(const struct options *o)
+{
+	unsigned int i;
+
+	for (i = 0; i < o->nrspecs; i++)
+		if (strchr(o->specs[i], '='))
+			return true;
+	return false;
+}
+
+/* True if functions are shown, and not counts of CPUs. */
+static bool shows_functions(const struct options *o)
+{
+	return o->targets.nr || (o->all_cpus && !o->split);
+}
+
+static int finish_top_functions(struct options *o, struct error *e)
+{
+	if (o->split || o->delay || o->control)
+		return fail_usage(e, o, "-p and -t show functions: -A, --per-core, --per-socket, --per-kind, -D and --control are for counts of CPUs");
+	if (report_check(&o->reporting, e))
+		return -1;
+	if (!o->interval)
+		o->interval = TOP_INTERVAL;
+	if (!o->sample.rate && !o->period && !has_periods(o))
+		o->sample.rate = TOP_RATE;
+	return finish_samples(o, e) || check_output(o, e) || check_targets(o, e) ? -1 : 0;
+}
+
 /* Set what perfex top does unless options say something else. */
 static int finish_top(struct options *o, struct error *e)
 {
-	o->top = true;
 	if (*o->command)
 		return fail_usage(e, o, "perfex top runs no command (perfex -- top runs the program of that name)");
+	if (shows_functions(o))
+		return finish_top_functions(o, e);
+	if (o->sample.rate || o->period || o->reporting.sort)
+		return fail_usage(e, o, "-F, -c and -s are for -a, -p and -t, which show functions");
+	o->top = true;
 	if (!o->cpu_list)
 		o->all_cpus = true;
 	if (!o->split)
@@ -490,9 +533,14 @@ static int finish_top(struct options *o, struct error *e)
 	return check_gate(o, e) || check_output(o, e) || check_targets(o, e) ? -1 : 0;
 }
 
+static int run_top(const struct options *o, struct output *output, FILE *out, struct error *e)
+{
+	return o->top ? run_stat(o, output, out, e) : top_functions(o, out, e);
+}
+
 const struct command command_top = {
-	.name = "top", .usage = "[OPTION]...",
-	.summary = "show the counts of CPUs again and again",
+	.name = "top", .usage = "[OPTION]...\n-a | -p PID | -t TID [OPTION]...",
+	.summary = "show the hottest functions, or the counts of CPUs, again and again",
 	.tables = { top_options, common_options },
-	.finish = finish_top, .run = run_stat, .counts = true,
+	.finish = finish_top, .run = run_top, .counts = true,
 };

@@ -144,6 +144,8 @@ int parse_number(unsigned int *n, const char *arg, unsigned int most, const char
 
 /* The threads, CPUs or the command that are counted. */
 int check_targets(const struct options *o, struct error *e);
+/* Choose the events and the periods of samples. */
+int finish_samples(struct options *o, struct error *e);
 int check_output(const struct options *o, struct error *e);
 /* The command takes no words.  what: "perfex doctor" */
 int check_no_words(const struct options *o, const char *what, struct error *e);

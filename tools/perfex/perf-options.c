@@ -108,11 +108,7 @@ static const struct {
 	{ &command_script, 0, "header", "the first lines of perfex report say what was recorded" },
 	{ &command_script, 0, "time", "each sample is printed with its time" },
 
-	{ &command_top, 'p', "pid", "perfex stat -p PID -I 1000 counts a process again and again" },
-	{ &command_top, 't', "tid", "perfex stat -t TID -I 1000 counts a thread again and again" },
 	{ &command_top, 'g', "call-graph", "perfex record -a -g, and perfex report -g, show calls" },
-	{ &command_top, 'F', "freq", "perfex record -a -F N, and perfex report, show functions" },
-	{ &command_top, 's', "sort", "--per-core, --per-socket and --per-kind print sums of CPUs" },
 	{ &command_top, 'd', "delay", "-I MS is the time between two counts" },
 };
 

@@ -294,6 +294,29 @@ START_TEST(ends_by_signal)
 }
 END_TEST
 
+/* ---- perfex top ------------------------------------------------------------------------------ */
+
+/* Each interval has a table, with the event's rate; -A and the like are for counts. */
+START_TEST(top_of_functions)
+{
+	const char *table = out;
+	unsigned int tables = 0;
+
+	ck_assert_int_eq(perfex("top", "-a", "-e", "cycles:u=1k", "-I", "50", "--timeout=0.3s"), 0);
+	ck_assert_str_eq(err, "");
+	while ((table = strstr(table, "cycles:u: "))) {
+		ck_assert_ptr_nonnull(strstr(table, "/sec, "));
+		ck_assert_ptr_nonnull(strstr(table, " samples in 0."));
+		ck_assert_ptr_nonnull(strstr(table, "   self       samples\n"));
+		table++;
+		tables++;
+	}
+	ck_assert_int_ge(tables, 2);
+	ck_assert_int_eq(perfex("top", "-a", "-A", "-e", "cycles:u", "-I", "50", "--timeout=0.2s"), 0);
+	ck_assert_ptr_null(strstr(out, " samples in "));
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("perfex-browse");
@@ -304,6 +327,7 @@ static Suite *suite(void)
 	tcase_add_test(t, functions_open);
 	tcase_add_test(t, text_instead);
 	tcase_add_test(t, ends_by_signal);
+	tcase_add_test(t, top_of_functions);
 	suite_add_tcase(s, t);
 	return s;
 }

@@ -158,7 +158,7 @@ static const struct {
 	{ "annotate", FAILS, "perfex annotate needs the name of a function" },
 	{ "diff perfex.data other.data", ON_OUT, "   60.00%     20.00%    -40.00%  ten [calls]" },
 	{ "diff", FAILS, "perfex diff compares two files" },
-	{ "top -p 1", FAILS, "perfex stat -p PID -I 1000" },
+	{ "top -p 1 -A", FAILS, "-p and -t show functions" },
 	{ "top -g", FAILS, "perfex record -a -g, and perfex report -g, show calls" },
 	{ "list longest", ON_OUT, "LONGEST_LAT_CACHE:MISS" },
 	{ "help stat", ON_OUT, "Usage: perfex stat" },
