@@ -95,7 +95,8 @@ static bool is_graph_word(const char *word)
 	for (i = 0; i < ARRAY_SIZE(graph_words); i++)
 		if (strlen(graph_words[i]) == length && !strncmp(graph_words[i], word, length))
 			return true;
-	return !strcmp(word, "caller") || !strcmp(word, "callee") || !strcmp(word, "none");
+	return (length == 6 && (!strncmp(word, "caller", 6) || !strncmp(word, "callee", 6))) ||
+	       !strcmp(word, "none");
 }
 
 static int set_graph_word(struct parsing *p, const char *word, enum order *order, struct error *e)

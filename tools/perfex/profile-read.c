@@ -1241,7 +1241,9 @@ static int read_file_of(struct reader *in, struct profile *p, const char *name, 
 	p->name = name;
 	in->f = fopen(name, "re");
 	if (!in->f)
-		return fail_with(e, "cannot read '%s': %s", name, strerror(errno));
+		return fail_with(e, "cannot read '%s': %s%s", name, strerror(errno),
+				 errno == ENOENT && !strcmp(name, "perfex.data") ?
+				 " (perfex record writes it)" : "");
 	if (is_perf_data(in->f)) {
 		in->f = perf_data_convert(in->f, name, e);
 		if (!in->f)

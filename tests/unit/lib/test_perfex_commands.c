@@ -75,7 +75,7 @@ static const struct {
 	{ { "report", "-gfolded" }, "--export=folded prints folded paths" },
 	{ { "report", "-gx" }, "-g prints the tree of caller or callee, not 'x'" },
 	{ { "report", "--percent-limit=x" }, "'x' is not a number of percent" },
-	{ { "report" }, "cannot read 'perfex.data': No such file" },
+	{ { "report" }, "cannot read 'perfex.data': No such file or directory (perfex record writes it)" },
 	{ { "annotate" }, "perfex annotate needs the name of a function" },
 	{ { "annotate", "a", "b" }, "perfex annotate shows one function" },
 	{ { "annotate", "a" }, "cannot read 'perfex.data': No such file" },

@@ -141,6 +141,7 @@ static const struct {
 	{ "report --percent-limit 20", ON_OUT, " 30.00%             3  twenty [calls]\n\n 1 more" },
 	{ "report -g", ON_OUT, "Functions, and below them their callers:" },
 	{ "report -g caller", ON_OUT, "Call paths: functions, and below them what they called:" },
+	{ "report -g caller,0.5", ON_OUT, "Call paths: functions, and below them what they called:" },
 	{ "report -g graph,0.5,callee", ON_OUT, "Functions, and below them their callers:" },
 	{ "report --no-inline", ON_OUT, " 10.00%             1  outer [calls]" },
 	{ "report -n -q -f", ON_OUT, "ten [calls]" },
