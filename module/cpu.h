@@ -301,7 +301,8 @@ bool perfctr_cpu_enter_kind(struct perfctr_cpu_state *state);
  *	are held take no part.  Return: false if its counters are in another order than theirs;
  *	a new combination will have the right one.
  * joined: it has been resumed.
- * part: it has been suspended.  The parts are then up to date, and suspended, too.
+ * part: it has been suspended, or sampled.  The parts are then up to date, and suspended, too,
+ *	or they go on.
  *
  * Context: Interrupts disabled.  All states but the joint one are suspended; joined: the joint
  * one has just been resumed.

@@ -288,13 +288,13 @@ void vperfctr_joint_stop(struct vperfctr_state *st)
 	start_members(j, smp_processor_id());
 }
 
-/* Update the sums of all members, which run on this CPU. */
+/* Update the sums of all members, which run on this CPU, while their counters go on. */
 void vperfctr_joint_sample(void)
 {
 	struct joint *j = joint_here();
 
-	suspend_members(j);
-	resume_members(j);
+	perfctr_cpu_sample(&j->st->cpu_state);
+	perfctr_cpu_part(&j->st->cpu_state, j->part, j->nr);
 }
 
 /*

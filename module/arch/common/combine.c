@@ -119,6 +119,7 @@ void perfctr_cpu_part(struct perfctr_cpu_state *joint, struct perfctr_cpu_state 
 		perfctr_page_begin(page);
 		if (cstatus & VPERFCTR_CSTATUS_TSC)
 			page->tsc_sum += from->tsc_sum;
+		page->tsc_start = from->tsc_start;
 		for (i = 0; i < VPERFCTR_CSTATUS_NRACTRS(cstatus); i++)
 			add_sum(&page->ctr[i], &from->ctr[actr++]);
 		for (; i < VPERFCTR_CSTATUS_NRCTRS(cstatus); i++)

@@ -77,6 +77,49 @@ START_TEST(counts_of_both)
 }
 END_TEST
 
+/* The counters go on, and the inline reads of both parts, too. */
+START_TEST(samples)
+{
+	struct perfctr_cpu_control control;
+	unsigned int i, c, k;
+
+	set_part(0, 1, 2);
+	set_part(1, FIXED(0), 0);
+	ck_assert_int_eq(combine(&control), 0);
+	thread_control(&joint, &control, 0);
+	fake_irqs_off = true;
+	ck_assert(perfctr_cpu_join(&joint.state, parts, 2));
+	perfctr_cpu_resume(&joint.state);
+	perfctr_cpu_joined(&joint.state, parts, 2);
+	for (k = 1; k < 4; k++) {
+		model_run(&work);
+		perfctr_cpu_sample(&joint.state);
+		perfctr_cpu_part(&joint.state, parts, 2);
+		for (i = 0; i < 2; i++) {
+			struct vperfctr_page *page = &part[i].page;
+
+			ck_assert_uint_eq(page->cstatus, part[i].state.cstatus | VPERFCTR_CSTATUS_RUNNING);
+			ck_assert_uint_eq(page->tsc_start, model_rdtsc());
+			ck_assert_uint_eq(page->tsc_sum, 3000 * k);
+			ck_assert_uint_eq(page->samplecount & 1, 0);
+			for (c = 0; c < 2; c++) {
+				ck_assert_uint_eq(page->ctr[c].sum, (c ? 3000 : 1000) * k);
+				ck_assert_uint_eq(page->ctr[c].start, model_rdpmc(page->ctr[c].map));
+			}
+		}
+	}
+	model_run(&work);
+	perfctr_cpu_suspend(&joint.state);
+	perfctr_cpu_part(&joint.state, parts, 2);
+	fake_irqs_off = false;
+	for (i = 0; i < 2; i++) {
+		ck_assert_uint_eq(part[i].page.tsc_sum, 3000 * k);
+		ck_assert_uint_eq(part[i].page.ctr[0].sum, 1000 * k);
+		ck_assert_uint_eq(part[i].page.ctr[1].sum, 3000 * k);
+	}
+}
+END_TEST
+
 START_TEST(one_counter_twice)
 {
 	struct perfctr_cpu_control control;
@@ -98,6 +141,7 @@ Suite *combine_suite(void)
 
 	tcase_add_checked_fixture(tc, setup, machine_stop);
 	tcase_add_test(tc, counts_of_both);
+	tcase_add_test(tc, samples);
 	tcase_add_test(tc, one_counter_twice);
 	suite_add_tcase(suite, tc);
 	return suite;
