@@ -173,6 +173,7 @@ static void count_all_exactly(void *suspends)
 struct sampled {
 	u64 last[MAX_CPUS];		/* the sum at the last sample */
 	unsigned int nr;
+	unsigned int known;		/* with registers of user mode */
 	u64 dropped;
 };
 
@@ -212,6 +213,8 @@ static void check_sample(const struct vperfctr_sample *sample, struct sampled *s
 	sim_require(sample->sums[0] >= s->last[cpu] + PERIOD, "CPU %u: a sample at %llu after %llu",
 		    cpu, sample->sums[0], s->last[cpu]);
 	s->last[cpu] = sample->sums[0];
+	s->known += sample->sums[1] != VPERFCTR_USER_NONE;
+	sim_require(sample->sums[1] == VPERFCTR_USER_NONE || sample->tid, "CPU %u is idle in user mode", cpu);
 	s->dropped += sample->dropped;
 	s->nr++;
 }
@@ -250,7 +253,7 @@ static void sample_all(void *arg)
 {
 	struct vperfctr_ring ring = {
 		.size = sizeof(ring), .flags = VPERFCTR_RING_KERNEL, .nrsamples = 256,
-		.watermark = 1, .nrsums = 1,
+		.watermark = 1, .nrsums = 1, .stack = 16,
 	};
 	unsigned int i, rounds = (unsigned long)arg;
 	struct vperfctr_ring_page *page;
@@ -275,6 +278,7 @@ static void sample_all(void *arg)
 	}
 	/* An exploration may let the workers execute less than a period. */
 	sim_require(s.nr || sim_explores, "there is no sample");
+	sim_require(s.nr < 20 || s.known, "no sample of %u has registers of user mode", s.nr);
 	check_all_sampled(fd, page, &s);
 	/* A control begins anew. */
 	must(user_ioctl(fd, VPERFCTR_SUSPEND, NULL));

@@ -800,11 +800,13 @@ static inline bool sim_is_user_address(const void *p)
 	return (unsigned long)p >= PAGE_SIZE && (unsigned long)p < PAGE_OFFSET;
 }
 
+bool sim_user_access_begin(const void *p);
+
 #define u64_to_user_ptr(x)	((void *)(unsigned long)(x))
 #define get_user(x, p)		(sim_user_read(p, sizeof(*(p))) ? ((x) = *(p), 0) : -EFAULT)
 #define put_user(x, p)		(sim_user_write(p, sizeof(*(p))) ? (*(p) = (x), 0) : -EFAULT)
 #define should_fail_usercopy()	false
-#define user_access_begin(p, n)	((void)(n), sim_is_user_address(p))
+#define user_access_begin(p, n)	((void)(n), sim_user_access_begin(p))
 #define user_access_end()	((void)0)
 #define unsafe_get_user(x, p, label) \
 	do { if (get_user(x, p)) goto label; } while (0)

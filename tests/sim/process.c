@@ -3,6 +3,8 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
+#include <linux/vperfctr.h>
+
 #include "sim.h"
 
 /* ---- memory maps ------------------------------------------------------------- */
@@ -221,11 +223,19 @@ static void run_task_work(void)
 	}
 }
 
+unsigned int sim_fd_flags;
+
+/* madvise(MADV_KEEPONFORK) */
+void user_keep_on_fork(struct vm_area_struct *vma)
+{
+	vma->vm_flags &= ~(unsigned long)VM_WIPEONFORK;
+}
+
 int get_unused_fd_flags(unsigned int flags)
 {
 	unsigned int fd;
 
-	(void)flags;
+	sim_fd_flags = flags;
 	SIM_STEP("get_unused_fd_flags");
 	for (fd = 3; fd < 64; fd++) {
 		if (!current->signal->fd_used[fd]) {
@@ -925,6 +935,20 @@ static void exec_as(bool privileged, struct cred *cred)
 	sim_return_to_user();
 }
 
+/* By a process that may have any user. */
+void user_set_uid(u32 uid)
+{
+	struct cred *cred = copy_cred(current->cred);
+
+	cred->uid.val = uid;
+	cred->euid.val = uid;
+	cred->suid.val = uid;
+	current->sim->regs.user = false;
+	SIM_STEP("setuid");
+	commit_cred(cred);
+	sim_return_to_user();
+}
+
 void user_exec(bool privileged)
 {
 	exec_as(privileged, NULL);
@@ -1237,6 +1261,14 @@ static long call_ioctl(struct file *file, unsigned int cmd, void *arg)
 	return ret;
 }
 
+/* Only a descriptor is above 0. */
+static long check_result(unsigned int cmd, long ret)
+{
+	sim_require(ret <= 0 || cmd == VPERFCTR_OPEN || cmd == VPERFCTR_ATTACH || cmd == VPERFCTR_OPEN_CPUS ||
+		    cmd == VPERFCTR_MEMBER, "the call %#x returns %ld", cmd, ret);
+	return ret;
+}
+
 long user_ioctl(int fd, unsigned int cmd, void *arg)
 {
 	struct file *file;
@@ -1249,7 +1281,7 @@ long user_ioctl(int fd, unsigned int cmd, void *arg)
 		fput(file);
 	}
 	sim_return_to_user();
-	return ret;
+	return check_result(cmd, ret);
 }
 
 long user_device_ioctl(unsigned int cmd, void *arg)
@@ -1262,7 +1294,7 @@ long user_device_ioctl(unsigned int cmd, void *arg)
 	ret = call_ioctl(&file, cmd, arg);
 	module_put(NULL);
 	sim_return_to_user();
-	return ret;
+	return check_result(cmd, ret);
 }
 
 int user_close(int fd)

@@ -99,6 +99,16 @@ void sim_beside_kernel(void);
 void sim_beside_overflow(void);
 void sim_beside_extra(void);
 
+/* details.c */
+void sim_attach_wrongly(void);
+void sim_stacks(void);
+void sim_exec_by_clock(void);
+void sim_exec_and_overflow(void);
+void sim_unlink_as_other(void);
+void sim_control_again(void);
+void sim_keep_on_fork(void);
+void sim_price_of_open(void);
+
 /* limits.c */
 void sim_limit_of_states(void);
 void sim_limit_of_attach(void);

@@ -157,6 +157,15 @@ bool sim_user_read(const void *p, size_t size)
 	return true;
 }
 
+/* The kernel may be about to change that memory where it has disabled interrupts. */
+bool sim_user_access_begin(const void *p)
+{
+	const struct sim_cpu *cpu = sim_this_cpu();
+
+	sim_require(!cpu->in_nmi || !cpu->irqs_off, "an NMI reads user memory where interrupts are disabled");
+	return sim_is_user_address(p);
+}
+
 unsigned long copy_from_user(void *to, const void *from, size_t n)
 {
 	might_sleep();

@@ -355,6 +355,7 @@ void __noreturn user_exit(void);
 void user_exec(bool privileged);
 void user_map_code(void);
 void user_exec_as(u32 euid);		/* a set-uid file */
+void user_set_uid(u32 uid);
 void user_set_user_namespace(void);
 void user_set_namespaces(void);		/* a user and a PID namespace of its own */
 void user_suspend(void);		/* the system, to RAM */
@@ -366,6 +367,7 @@ void user_kill(struct task_struct *task, int sig);
 bool user_ptrace_stop(struct task_struct *task);
 void user_ptrace_continue(struct task_struct *task);
 int user_open_mem(struct task_struct *task);
+extern unsigned int sim_fd_flags;	/* of the last descriptor that the module has made */
 long user_ioctl(int fd, unsigned int cmd, void *arg);
 long user_device_ioctl(unsigned int cmd, void *arg);
 int user_close(int fd);
@@ -373,6 +375,7 @@ void user_fdinfo(int fd, char *text, size_t size);
 struct vm_area_struct *user_mmap(int fd, unsigned long offset, unsigned long size);
 bool user_maps_wrongly(int fd);	/* not shared, or writable, or executable */
 void user_munmap(struct vm_area_struct *vma);
+void user_keep_on_fork(struct vm_area_struct *vma);
 struct vm_area_struct *user_mremap(struct vm_area_struct *vma);
 vm_fault_t user_fault(struct vm_area_struct *vma);
 unsigned int user_poll(int fd);

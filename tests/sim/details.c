@@ -1,0 +1,491 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Scenarios of properties that "make mutants" found without a guard. */
+#include "scenarios.h"
+#include "hardware.h"
+
+#define must(call)	sim_must(call)
+
+/* An address that faults. */
+#define BAD		8UL
+
+#define SIGNAL		40
+
+extern unsigned int *const sim_param_max_states_per_user, *const sim_param_max_stops_per_second,
+	*const sim_param_max_threads_per_stop;
+
+static bool may_end;
+
+static void work_until_end(void *arg)
+{
+	while (!READ_ONCE(may_end))
+		user_work(5);
+	(void)arg;
+}
+
+/* ---- refused attachments ---------------------------------------------------------------------- */
+
+struct attachment {
+	struct vperfctr_attach req;
+	struct vperfctr_control header;
+	struct vperfctr_ctr ctr;
+	struct vperfctr_ring ring;
+};
+
+static void fill_attachment(struct attachment *a, const struct task_struct *task, int mem_fd)
+{
+	sim_fill_control(&a->header, &a->ctr, 0);
+	a->ring = (struct vperfctr_ring) { .size = sizeof(a->ring), .nrsamples = 8, .watermark = 1 };
+	a->req = (struct vperfctr_attach) {
+		.size = sizeof(a->req), .tid = task->pid, .mem_fd = mem_fd,
+		.control = (unsigned long)&a->header,
+	};
+}
+
+/* By thread time, with a ring. */
+static void fill_clock(struct attachment *a)
+{
+	a->header.flags = VPERFCTR_CONTROL_RING;
+	a->header.nractrs = 0;
+	a->header.clock_period = VPERFCTR_CLOCK_MIN;
+	a->req.ring = (unsigned long)&a->ring;
+}
+
+static unsigned int used_fds(void)
+{
+	unsigned int fd, n = 0;
+
+	for (fd = 0; fd < ARRAY_SIZE(current->signal->fd_used); fd++)
+		n += current->signal->fd_used[fd];
+	return n;
+}
+
+/* ATTACH with a change of a valid request.  No descriptor remains if it fails. */
+#define ATTACH(expected, change)							\
+do {											\
+	unsigned int fds = used_fds();							\
+	struct attachment a;								\
+											\
+	fill_attachment(&a, task, mem_fd);						\
+	change;										\
+	/* The result of no call is ENOMEM, but for the simulation's. */		\
+	do {										\
+		ret = user_device_ioctl(VPERFCTR_ATTACH, &a.req);			\
+	} while (ret == -ENOMEM && sim_failures.alloc);					\
+	sim_require(ret == (expected) || (ret >= 0 && !(expected)),			\
+		    "line %u: " #change ": %ld, not %d", __LINE__, ret, expected);	\
+	sim_require(used_fds() == fds + (ret >= 0), "line %u: a descriptor is left", __LINE__);	\
+} while (0)
+
+static void attach_wrongly(void *arg)
+{
+	struct task_struct *task = user_fork("counted", work_until_end, NULL);
+	int mem_fd = must(user_open_mem(task)), own = must(sim_open(0, VPERFCTR_OPEN_CREAT));
+	long ret;
+
+	ATTACH(-EINVAL, a.req.size = 8);
+	ATTACH(-E2BIG, a.req.size = PAGE_SIZE + 8);
+	ATTACH(-EINVAL, a.req.flags = 1U << 30);
+	ATTACH(-EINVAL, a.req.nrthreads = 1);
+	ATTACH(-EINVAL, a.req.nrskipped = 1);
+	ATTACH(-EBADF, a.req.mem_fd = 60);
+	ATTACH(-EBADF, a.req.mem_fd = -1);
+	/* A file of another kind proves nothing. */
+	ATTACH(-EINVAL, a.req.mem_fd = own);
+	ATTACH(-ESRCH, a.req.tid = 9999);
+	/* The file is of another process. */
+	ATTACH(-ESRCH, a.req.tid = current->pid);
+	ATTACH(-EFAULT, a.req.control = BAD);
+	ATTACH(-EINVAL, a.header.flags = VPERFCTR_CONTROL_START_ON_EXEC);
+	ATTACH(-EINVAL, a.header.flags = VPERFCTR_CONTROL_END_ON_EXEC);
+	ATTACH(-EINVAL, a.header.flags = VPERFCTR_CONTROL_AFFINITY);
+	ATTACH(-EINVAL, a.header.preserve = 1);
+	ATTACH(-EINVAL, (a.header.nractrs = 0, a.header.tsc_on = 0));
+	ATTACH(-EINVAL, a.req.ring = (unsigned long)&a.ring);
+	ATTACH(-EINVAL, (fill_clock(&a), a.req.ring = 0));
+	ATTACH(-EFAULT, (fill_clock(&a), a.req.ring = BAD));
+	ATTACH(-EINVAL, (fill_clock(&a), a.ring.nrsamples = 3));
+	ATTACH(-EINVAL, (a.header.nractrs = 0, a.header.nrictrs = 1, a.ctr.ireset = -1000));
+	ATTACH(-EINVAL, (a.header.nractrs = 0, a.header.nrictrs = 1, a.ctr.ireset = -1000,
+			 a.header.si_signo = SIGNAL));
+	sim_require(!sim_is_hardware_reserved(), "the hardware is reserved");
+
+	/* The valid ones, of which each has ended before the next. */
+	ATTACH(0, a.req.flags = 0);
+	sim_require(sim_fd_flags == O_CLOEXEC, "the descriptor has the flags %#x", sim_fd_flags);
+	user_close(ret);
+	ATTACH(0, a.req.flags = VPERFCTR_ATTACH_NOCLOEXEC);
+	sim_require(!sim_fd_flags, "the descriptor has the flags %#x", sim_fd_flags);
+	user_close(ret);
+	ATTACH(0, fill_clock(&a));
+	user_close(ret);
+	WRITE_ONCE(may_end, true);
+	user_wait(task);
+	user_close(mem_fd);
+	user_close(own);
+	(void)arg;
+}
+
+void sim_attach_wrongly(void)
+{
+	unsigned int rate = *sim_param_max_stops_per_second;
+
+	*sim_param_max_stops_per_second = 0;
+	user_wait(sim_process("attaches", 1000, attach_wrongly, NULL));
+	*sim_param_max_stops_per_second = rate;
+}
+
+/* ---- the stack in samples --------------------------------------------------------------------- */
+
+#define WORDS		35
+#define PERIOD		30
+
+static const struct vperfctr_sample *sample_of(const struct vperfctr_ring_page *page, u64 n)
+{
+	return (const void *)((const char *)page + page->data + n % page->nrsamples * page->sample_size);
+}
+
+/* All words of the stack are in their order.  Where one faults, those before it are there. */
+static u64 check_stack(const struct vperfctr_sample *s, const u64 *words)
+{
+	const u64 *at = &s->sums[1];
+	u64 k;
+
+	sim_require(at[0] == SIM_USER_MODE, "the mode is %llu", at[0]);
+	at += 1 + SIM_USER_REGS;
+	for (k = 0; k < *at / sizeof(*at); k++)
+		sim_require(at[1 + k] == words[k], "word %llu of the stack is %#llx, not %#llx", k, at[1 + k],
+			    words[k]);
+	sim_require((const char *)&at[1 + k] == (const char *)s + s->size, "the size is %u", s->size);
+	return k;
+}
+
+static u64 sample_stacks(int fd, const struct vperfctr_ring_page *page, const u64 *words, u64 least)
+{
+	struct vperfctr_control control;
+	struct vperfctr_ctr ctr;
+	u64 i, all = 0, words_read = 0;
+
+	sim_fill_control(&control, &ctr, VPERFCTR_CONTROL_RING);
+	control.nractrs = 0;
+	control.nrictrs = 1;
+	ctr.ireset = -PERIOD;
+	must(user_ioctl(fd, VPERFCTR_CONTROL, &control));
+	sim_failures.fault = least < WORDS ? 20 : 0;
+	for (i = 0; i < 20; i++)
+		user_work(PERIOD);
+	sim_failures.fault = 0;
+	must(sim_control(fd, 0));
+	for (i = READ_ONCE(page->tail); i < READ_ONCE(page->head); i++, all++) {
+		u64 nr = check_stack(sample_of(page, i), words);
+
+		sim_require(nr >= least, "the stack has %llu words", nr);
+		words_read += nr;
+	}
+	sim_require(all, "there is no sample");
+	must(user_ioctl(fd, VPERFCTR_CONSUME, (void *)(unsigned long)all));
+	return words_read;
+}
+
+static void have_stack(void *arg)
+{
+	struct vperfctr_ring ring = {
+		.size = sizeof(ring), .nrsamples = 32, .watermark = 1, .nrsums = 1, .stack = WORDS * sizeof(u64),
+	};
+	unsigned long sp = current->sim->regs.sp;
+	struct vm_area_struct *vma;
+	u64 words[WORDS];
+	unsigned int i;
+	int fd;
+
+	for (i = 0; i < WORDS; i++)
+		words[i] = 0x1111111111111111ULL * i + i * i;
+	fd = must(sim_open(0, VPERFCTR_OPEN_CREAT));
+	must(user_ioctl(fd, VPERFCTR_RING, &ring));
+	vma = sim_must_map(fd, VPERFCTR_RING_OFFSET, ring.map_size);
+	current->sim->regs.sp = (unsigned long)words;
+	sample_stacks(fd, vma->page, words, WORDS);
+	sim_require(sample_stacks(fd, vma->page, words, 0), "no word can be read");
+	/* A stack pointer of the kernel's, or none. */
+	current->sim->regs.sp = BAD;
+	sim_require(!sample_stacks(fd, vma->page, words, 0), "there is a stack at %#lx", BAD);
+	current->sim->regs.sp = sp;
+	user_munmap(vma);
+	user_close(fd);
+	(void)arg;
+}
+
+void sim_stacks(void)
+{
+	user_wait(sim_process("has a stack", 1000, have_stack, NULL));
+}
+
+/* ---- samples by thread time in an exec -------------------------------------------------------- */
+
+#define EXECS	30
+/*
+ * The TSC stands still in the kernel, and the timer does not.  So a timer that expires a moment
+ * before the end of the period would do so for ever.  user_work() has no step there.
+ */
+#define MORE_NS	1200
+
+/* Each period ends in an exec: its sample does not tell where the program begins. */
+static void exec_by_clock(void *arg)
+{
+	struct vperfctr_ring ring = { .size = sizeof(ring), .nrsamples = 64, .watermark = 1 };
+	const struct vperfctr_ring_page *page;
+	struct vperfctr_control control;
+	struct vm_area_struct *vma;
+	unsigned int i, in_exec = 0;
+	struct vperfctr_ctr ctr;
+	int fd;
+
+	fd = must(sim_open(0, VPERFCTR_OPEN_CREAT));
+	must(user_ioctl(fd, VPERFCTR_RING, &ring));
+	for (i = 0; i < EXECS; i++) {
+		/* The timer of the control before expires. */
+		user_sleep(2 * VPERFCTR_CLOCK_MIN);
+		sim_fill_control(&control, &ctr, VPERFCTR_CONTROL_RING);
+		control.nractrs = 0;
+		control.clock_period = VPERFCTR_CLOCK_MIN;
+		must(user_ioctl(fd, VPERFCTR_CONTROL, &control));
+		/* The next one expires soon after this, and work takes no time of its clock. */
+		user_sleep(VPERFCTR_CLOCK_MIN - 500 - sim_random(600));
+		user_work((VPERFCTR_CLOCK_MIN + MORE_NS) * (u64)tsc_khz / NSEC_PER_MSEC);
+		user_exec(false);
+	}
+	must(user_ioctl(fd, VPERFCTR_UNLINK, NULL));
+	vma = sim_must_map(fd, VPERFCTR_RING_OFFSET, ring.map_size);
+	page = vma->page;
+	sim_require(page->head + page->dropped == EXECS, "%llu samples, %llu dropped, of %u periods",
+		    page->head, page->dropped, EXECS);
+	for (i = 0; i < page->head; i++) {
+		const struct vperfctr_sample *s = sample_of(page, i);
+
+		sim_require(!s->ip == !(s->flags & VPERFCTR_SAMPLE_USER), "a sample of %#llx has the flags %#x",
+			    (u64)s->ip, s->flags);
+		in_exec += !s->ip;
+	}
+	sim_require(in_exec, "no sample is of an exec");
+	user_munmap(vma);
+	user_close(fd);
+	(void)arg;
+}
+
+void sim_exec_by_clock(void)
+{
+	user_wait(sim_process("execs", 1000, exec_by_clock, NULL));
+}
+
+/* The same for counters, whose interrupts may be late: it is handled in the exec. */
+static void exec_and_overflow(void *arg)
+{
+	struct vperfctr_ring ring = { .size = sizeof(ring), .nrsamples = 64, .watermark = 1, .nrsums = 1 };
+	const struct vperfctr_ring_page *page;
+	struct vperfctr_control control;
+	struct vm_area_struct *vma;
+	unsigned int i, in_exec = 0;
+	struct vperfctr_ctr ctr;
+	int fd;
+
+	fd = must(sim_open(0, VPERFCTR_OPEN_CREAT));
+	must(user_ioctl(fd, VPERFCTR_RING, &ring));
+	sim_fill_control(&control, &ctr, VPERFCTR_CONTROL_RING);
+	control.nractrs = 0;
+	control.nrictrs = 1;
+	ctr.ireset = -PERIOD;
+	must(user_ioctl(fd, VPERFCTR_CONTROL, &control));
+	for (i = 0; i < 40; i++) {
+		user_work(PERIOD);
+		user_exec(false);
+	}
+	must(user_ioctl(fd, VPERFCTR_SUSPEND, NULL));
+	vma = sim_must_map(fd, VPERFCTR_RING_OFFSET, ring.map_size);
+	page = vma->page;
+	for (i = 0; i < page->head; i++) {
+		const struct vperfctr_sample *s = sample_of(page, i);
+
+		sim_require(!s->ip == !s->flags, "a sample of %#llx has the flags %#x", (u64)s->ip, s->flags);
+		in_exec += !s->ip;
+	}
+	sim_require(in_exec && in_exec < page->head, "%u of %llu samples are of an exec", in_exec, page->head);
+	user_munmap(vma);
+	user_close(fd);
+	(void)arg;
+}
+
+void sim_exec_and_overflow(void)
+{
+	user_wait(sim_process("execs", 1000, exec_and_overflow, NULL));
+}
+
+/* ---- a thread that becomes another user -------------------------------------------------------- */
+
+/* It may give up a state that it may not use any more, and have one of its own. */
+static void unlink_as_other(void *arg)
+{
+	struct task_struct *child;
+	struct sim_counts c;
+	u64 before;
+	int fd, own;
+
+	fd = must(sim_open(0, VPERFCTR_OPEN_CREAT));
+	must(sim_control(fd, VPERFCTR_CONTROL_INHERIT));
+	child = user_fork("child", work_until_end, NULL);
+	user_work(10);
+	user_set_uid(1001);
+	sim_require(sim_control(fd, 0) == -EPERM && user_ioctl(fd, VPERFCTR_SUSPEND, NULL) == -EPERM,
+		    "another user may change the state");
+	must(user_ioctl(fd, VPERFCTR_UNLINK, NULL));
+	must(sim_read_counts(fd, &c, 0));
+	sim_require(!(c.read.status & VPERFCTR_STATUS_ATTACHED), "UNLINK leaves it attached");
+	/* After the end, only the creator may dissolve a family; there is none any more. */
+	must(user_ioctl(fd, VPERFCTR_UNLINK, NULL));
+	own = must(sim_open(0, VPERFCTR_OPEN_CREAT));
+	must(sim_control(own, 0));
+	before = current->sim->executed;
+	user_work(10);
+	must(sim_read_counts(own, &c, 0));
+	sim_require(c.own[1] == current->sim->executed - before, "counted %llu, not %llu", c.own[1],
+		    current->sim->executed - before);
+	WRITE_ONCE(may_end, true);
+	user_wait(child);
+	user_close(own);
+	user_close(fd);
+	(void)arg;
+}
+
+void sim_unlink_as_other(void)
+{
+	user_wait(sim_process("becomes another", 1000, unlink_as_other, NULL));
+}
+
+/* ---- what a control leaves -------------------------------------------------------------------- */
+
+/* A new control forgets the children that were missed; a sum of the TSC that it does not count remains. */
+static void control_again(void *arg)
+{
+	struct vperfctr_control control;
+	struct task_struct *task;
+	struct vperfctr_ctr ctr;
+	struct sim_counts c;
+	unsigned int i;
+	u64 tsc;
+	int fd;
+
+	fd = must(sim_open(0, VPERFCTR_OPEN_CREAT));
+	for (i = 0; i < 2; i++) {
+		must(sim_control(fd, VPERFCTR_CONTROL_INHERIT));
+		must(sim_read_counts(fd, &c, 0));
+		sim_require(!c.read.children_missed, "control %u: %llu children are missed", i,
+			    c.read.children_missed);
+		WRITE_ONCE(may_end, false);
+		task = user_thread("is missed", work_until_end, NULL);
+		must(sim_read_counts(fd, &c, 0));
+		sim_require(c.read.children_missed == 1, "control %u: %llu children are missed", i,
+			    c.read.children_missed);
+		WRITE_ONCE(may_end, true);
+		user_wait(task);
+	}
+	sim_fill_control(&control, &ctr, 0);
+	control.tsc_on = 0;
+	for (i = 0; i < 2; i++) {
+		must(user_ioctl(fd, VPERFCTR_CONTROL, &control));
+		must(sim_read_counts(fd, &c, 0));
+		tsc = c.own[0];
+		user_work(100);
+		user_sleep(100);
+		must(sim_read_counts(fd, &c, 0));
+		sim_require(c.own[0] == tsc, "a TSC that is not counted goes from %llu to %llu", tsc, c.own[0]);
+		/* The same without a counter. */
+		control.nractrs = 0;
+		control.soft = VPERFCTR_SOFT_MIGRATIONS;
+	}
+	user_close(fd);
+	(void)arg;
+}
+
+void sim_control_again(void)
+{
+	*sim_param_max_states_per_user = 1;
+	user_wait(sim_process("controls", 1000, control_again, NULL));
+}
+
+/* ---- a page that a fork would copy ------------------------------------------------------------ */
+
+static void look_at_mappings(void *arg)
+{
+	const struct vm_area_struct *vma;
+	unsigned int n = 0;
+
+	for (vma = current->mm->vmas; vma; vma = vma->next, n++)
+		sim_require(!vma->page && (vma->vm_flags & VM_WIPEONFORK), "the child has its parent's page");
+	sim_require(n == 2, "the child has %u mappings", n);
+	(void)arg;
+}
+
+/* A child finds no page in its mappings, whatever madvise() has said of them. */
+static void keep_on_fork(void *arg)
+{
+	struct vm_area_struct *vma[2];
+	unsigned int i;
+	int fd;
+
+	fd = must(sim_open(0, VPERFCTR_OPEN_CREAT));
+	must(sim_control(fd, 0));
+	for (i = 0; i < 2; i++)
+		vma[i] = sim_must_map(fd, 0, PAGE_SIZE);
+	user_keep_on_fork(vma[1]);
+	user_wait(user_fork("child", look_at_mappings, NULL));
+	sim_require(vma[0]->page && vma[1]->page, "the parent has lost its page");
+	while (i--)
+		user_munmap(vma[i]);
+	user_close(fd);
+	(void)arg;
+}
+
+void sim_keep_on_fork(void)
+{
+	user_wait(sim_process("forks", 1000, keep_on_fork, NULL));
+}
+
+/* ---- the price of an OPEN by a monitor -------------------------------------------------------- */
+
+#define STOPS	3
+
+/* Each is one stop of the machine, and the ration has that many. */
+static void open_others(void *arg)
+{
+	struct vperfctr_open req = { .size = sizeof(req), .flags = VPERFCTR_OPEN_CREAT };
+	struct task_struct *task[STOPS + 1];
+	unsigned int i;
+
+	for (i = 0; i < STOPS + 1; i++) {
+		task[i] = user_fork("stopped", work_until_end, NULL);
+		sim_require(user_ptrace_stop(task[i]), "a thread has ended");
+	}
+	for (i = 0; i < STOPS + 1; i++) {
+		u64 before = sim_ns();
+
+		req.tid = task[i]->pid;
+		user_close(must(user_device_ioctl(VPERFCTR_OPEN, &req)));
+		sim_require((sim_ns() - before > NSEC_PER_SEC / STOPS / 2) == (i == STOPS),
+			    "OPEN number %u waits %llu ns", i + 1, sim_ns() - before);
+	}
+	WRITE_ONCE(may_end, true);
+	for (i = 0; i < STOPS + 1; i++) {
+		user_ptrace_continue(task[i]);
+		user_wait(task[i]);
+	}
+	(void)arg;
+}
+
+void sim_price_of_open(void)
+{
+	unsigned int rate = *sim_param_max_stops_per_second, threads = *sim_param_max_threads_per_stop;
+
+	*sim_param_max_stops_per_second = STOPS;
+	*sim_param_max_threads_per_stop = 1;
+	user_wait(sim_process("opens", 1000, open_others, NULL));
+	*sim_param_max_stops_per_second = rate;
+	*sim_param_max_threads_per_stop = threads;
+}
