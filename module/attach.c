@@ -35,6 +35,7 @@
 #include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/magic.h>
+#include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
@@ -104,8 +105,10 @@ struct attach {
 	bool paid;			/* the ration of the first stops has been used */
 	struct task_struct **found;	/* threads to be attached to, with get_task_struct() */
 	unsigned int nrfound, max;	/* their number, and that for which there is room */
+	unsigned int nrrefused;		/* the first of them cannot be given a state */
 	unsigned int next, end;		/* those of the next stop */
-	unsigned int nrrefused;		/* those of this round that could not be given a state */
+	struct task_struct **old;	/* those that were refused in the round before */
+	unsigned int nrold, nrseen;	/* their number, and how many of them were found again */
 	int refusal;			/* why one was skipped: see vperfctr_joins() */
 	unsigned int nrthreads;		/* out: threads that were given a state */
 	unsigned int nrskipped;		/* out: threads that have one of another family */
@@ -125,17 +128,44 @@ static bool is_concerned(const struct attach *a, const struct task_struct *task)
 	       !READ_ONCE(task->exit_state) && (!a->only || task == a->task);
 }
 
-static void put_found(struct attach *a)
+static void put_threads(struct task_struct **threads, unsigned int n)
 {
-	unsigned int i;
-
-	for (i = 0; i < a->nrfound; i++) {
-		put_task_struct(a->found[i]);
+	while (n) {
+		put_task_struct(threads[--n]);
 		cond_resched();
 	}
-	kvfree(a->found);
+}
+
+static void put_old(struct attach *a)
+{
+	put_threads(a->old, a->nrold);
+	kvfree(a->old);
+	a->old = NULL;
+	a->nrold = 0;
+}
+
+/* Put the threads of a round, but for those that were refused. */
+static void end_round(struct attach *a)
+{
+	put_old(a);
+	if (!a->found)
+		return;
+	put_threads(a->found + a->nrrefused, a->nrfound - a->nrrefused);
+	a->old = a->found;
+	a->nrold = a->nrrefused;
 	a->found = NULL;
-	a->nrfound = 0;
+}
+
+/*
+ * True if a thread was refused in the round before.  The kernel lists threads in the order of
+ * their start.  If one of those has ended, the next ones are tried again.
+ */
+static bool was_refused(struct attach *a, const struct task_struct *task)
+{
+	if (a->nrseen == a->nrold || a->old[a->nrseen] != task)
+		return false;
+	a->nrseen++;
+	return true;
 }
 
 static void note_thread(struct attach *a, struct task_struct *task)
@@ -147,6 +177,8 @@ static void note_thread(struct attach *a, struct task_struct *task)
 		a->refusal = err;
 	} else if (!err && a->nrfound < a->max) {
 		get_task_struct(task);
+		if (a->nrrefused == a->nrfound && was_refused(a, task))
+			a->nrrefused++;
 		a->found[a->nrfound++] = task;
 	}
 }
@@ -166,6 +198,9 @@ static int find_threads(struct attach *a)
 	a->found = kvmalloc_array(a->max, sizeof(*a->found), GFP_KERNEL_ACCOUNT);
 	if (!a->found)
 		return -ENOMEM;
+	a->nrfound = 0;
+	a->nrrefused = 0;
+	a->nrseen = 0;
 	a->nrskipped = 0;
 	rcu_read_lock();
 	for_each_thread(a->task, task) {
@@ -212,6 +247,7 @@ static int attach_stopped(void *arg)
 		if (!err) {
 			give_state(a, task);
 		} else if (err != -EALREADY) {
+			swap(a->found[a->next], a->found[a->nrrefused]);
 			a->nrrefused++;
 			a->refusal = err;
 		}
@@ -227,10 +263,11 @@ static int attach_stopped(void *arg)
  */
 static int attach_to_found(struct attach *a)
 {
+	unsigned int first = a->nrrefused;
 	int err = 0;
 
-	for (a->next = 0; !err && a->next < a->nrfound;) {
-		if (a->next)
+	for (a->next = first; !err && a->next < a->nrfound;) {
+		if (a->next > first)
 			usleep_range(PAUSE_US, 2 * PAUSE_US);
 		if (fatal_signal_pending(current))
 			return -EINTR;
@@ -282,18 +319,21 @@ static void put_spare(struct attach *a)
  */
 static int attach_round(struct attach *a)
 {
-	int err = find_threads(a);
+	unsigned int n;
+	int err;
 
-	if (err || !a->nrfound)
+	err = find_threads(a);
+	if (err)
 		return err;
-	/* First: a signal that ends the wait restarts the call. */
-	err = a->paid ? 0 : vperfctr_limit_stops(a->root->account, a->nrfound, 0);
-	a->paid = false;
-	if (!err)
-		err = add_spare(a, a->nrfound);
-	a->nrrefused = 0;
-	err = err ?: attach_to_found(a);
-	/* Those that are refused are found again each time. */
+	n = a->nrfound - a->nrrefused;
+	if (n) {
+		/* First: a signal that ends the wait restarts the call. */
+		err = a->paid ? 0 : vperfctr_limit_stops(a->root->account, n, 0);
+		a->paid = false;
+		if (!err)
+			err = add_spare(a, n);
+		err = err ?: attach_to_found(a);
+	}
 	a->nrskipped += a->nrrefused;
 	return err ?: (int)(a->nrfound - a->nrrefused);
 }
@@ -315,8 +355,9 @@ static int attach_to_all(struct attach *a)
 
 	for (i = 0; ret > 0 && i < MAX_ROUNDS; i++) {
 		ret = attach_round(a);
-		put_found(a);
+		end_round(a);
 	}
+	put_old(a);
 	if (ret < 0)
 		return ret;
 	/* Without INHERIT, threads that start during the call need not be counted. */

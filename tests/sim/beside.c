@@ -358,6 +358,83 @@ void sim_beside_attach(void)
 	user_wait(sim_process("attaches", 1000, attach_observers, NULL));
 }
 
+/* ---- threads whose counters are used ------------------------------------------------------- */
+
+#define USERS	3
+
+static unsigned int nr_ready;
+
+/* The first of them does not use the counter that the set wants. */
+static void use_counter(void *arg)
+{
+	int own = must(sim_open(0, VPERFCTR_OPEN_CREAT));
+
+	must(control_counter(own, arg ? 0 : 1, 0));
+	nr_ready++;
+	while (!READ_ONCE(counted_may_end))
+		user_work(7);
+	user_close(own);
+}
+
+static void use_counters(void *arg)
+{
+	struct task_struct *task[USERS];
+	unsigned long i;
+
+	for (i = 0; i < USERS; i++)
+		task[i] = user_thread("uses a counter", use_counter, (void *)i);
+	use_counter((void *)USERS);
+	while (i--)
+		user_wait(task[i]);
+	(void)arg;
+}
+
+/* One stop finds out which threads refuse.  They are not tried again. */
+static void attach_to_users(void *arg)
+{
+	struct vperfctr_control header;
+	struct vperfctr_ctr ctr;
+	struct vperfctr_attach req = {
+		.size = sizeof(req), .control = (unsigned long)&header, .flags = VPERFCTR_ATTACH_OBSERVER,
+	};
+	unsigned int stops;
+	int set;
+
+	while (READ_ONCE(nr_ready) < USERS + 1)
+		user_work(5);
+	sim_fill_control(&header, &ctr, VPERFCTR_CONTROL_INHERIT);
+	req.tid = counted->pid;
+	req.mem_fd = user_open_mem(counted);
+	stops = sim_costs.stops;
+	set = must(user_device_ioctl(VPERFCTR_ATTACH, &req));
+	sim_require(req.nrthreads == 1 && req.nrskipped == USERS, "ATTACH to %u, and skipped %u",
+		    req.nrthreads, req.nrskipped);
+	sim_require(sim_costs.stops == stops + 1, "ATTACH has stopped the machine %lu times",
+		    sim_costs.stops - stops);
+	user_close(set);
+	/* The other one refuses. */
+	ctr.map = 1;
+	req.nrthreads = 0;
+	req.nrskipped = 0;
+	req.tid = counted->pid;
+	set = must(user_device_ioctl(VPERFCTR_ATTACH, &req));
+	sim_require(req.nrthreads == USERS && req.nrskipped == 1, "ATTACH to %u, and skipped %u",
+		    req.nrthreads, req.nrskipped);
+	sim_require(sim_costs.stops == stops + 2, "ATTACH has stopped the machine %lu times",
+		    sim_costs.stops - stops);
+	user_close(set);
+	WRITE_ONCE(counted_may_end, true);
+	user_wait(counted);
+	user_close(req.mem_fd);
+	(void)arg;
+}
+
+void sim_beside_users(void)
+{
+	counted = sim_process("have counters", 1000, use_counters, NULL);
+	user_wait(sim_process("attaches", 1000, attach_to_users, NULL));
+}
+
 /* ---- counts of kernel mode ----------------------------------------------------------------- */
 
 /* READ of one state must not stop the other, which counts the steps of kernel mode. */

@@ -95,6 +95,7 @@ void sim_beside(void);
 void sim_beside_family(void);
 void sim_beside_suspend(void);
 void sim_beside_attach(void);
+void sim_beside_users(void);
 void sim_beside_kernel(void);
 void sim_beside_overflow(void);
 void sim_beside_extra(void);
