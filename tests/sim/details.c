@@ -489,3 +489,198 @@ void sim_price_of_open(void)
 	*sim_param_max_stops_per_second = rate;
 	*sim_param_max_threads_per_stop = threads;
 }
+
+/* ---- records of mappings ---------------------------------------------------------------------- */
+
+#define MAPPINGS	6
+
+/* Each has its own path, or none, and what the mapping had. */
+static void map_files(void *arg)
+{
+	struct vperfctr_ring ring = {
+		.size = sizeof(ring), .nrsamples = 64, .watermark = 1, .nrsums = 8,
+		.flags = VPERFCTR_RING_RECORDS,
+	};
+	static const char *const names[] = { "program", "a", NULL, "library", "l", "another" };
+	const struct vperfctr_ring_page *page;
+	struct vm_area_struct *vma;
+	unsigned int i, n = 0;
+	char path[20];
+	u64 at;
+	int fd;
+
+	fd = must(sim_open(0, VPERFCTR_OPEN_CREAT));
+	must(user_ioctl(fd, VPERFCTR_RING, &ring));
+	vma = sim_must_map(fd, VPERFCTR_RING_OFFSET, ring.map_size);
+	page = vma->page;
+	must(sim_control(fd, 0));
+	for (i = 0; i < MAPPINGS; i++)
+		user_map_file(names[i], 0x1000 * (i + 1));
+	user_sleep(100000);
+	for (at = 0; at < READ_ONCE(page->head); ) {
+		const struct vperfctr_record *r = (const void *)sample_of(page, at);
+
+		at += r->slots;
+		if (r->type != VPERFCTR_RECORD_MAP)
+			continue;
+		sim_require(n < MAPPINGS && r->start == 0x1000 * (n + 1), "mapping %u is at %#llx", n, (u64)r->start);
+		snprintf(path, sizeof(path), "%s%s", names[n] ? "/" : "", names[n] ?: "");
+		/* A slot has room for these texts. */
+		sim_require(r->slots == 1 && r->text && !strcmp((const char *)r + r->text, path),
+			    "mapping %u is of %s, not of %s", n, (const char *)r + r->text, path);
+		n++;
+	}
+	sim_require(n == MAPPINGS, "%u of %u mappings are recorded", n, MAPPINGS);
+	user_munmap(vma);
+	user_close(fd);
+	(void)arg;
+}
+
+void sim_map_files(void)
+{
+	user_wait(sim_process("maps files", 1000, map_files, NULL));
+}
+
+/* ---- READ of a control for any kind ----------------------------------------------------------- */
+
+static void read_kinds(void *arg)
+{
+	struct {
+		struct vperfctr_control header;
+		struct vperfctr_ctr ctr[2][2];
+	} set = {}, got = {};
+	struct vperfctr_read req = { .size = sizeof(req), .nrctrs = 2, .control = (unsigned long)&got.header };
+	unsigned int i;
+	int fd, err;
+
+	fd = must(sim_open(0, VPERFCTR_OPEN_CREAT));
+	sim_fill_control(&set.header, &set.ctr[0][0], 0);
+	set.header.kind = VPERFCTR_ANY_KIND;
+	set.header.nrkinds = 2;
+	set.header.nractrs = 2;
+	for (i = 1; i < 4; i++) {
+		set.ctr[i / 2][i % 2] = set.ctr[0][0];
+		set.ctr[i / 2][i % 2].map = i < 3 ? i : 0;
+	}
+	must(user_ioctl(fd, VPERFCTR_CONTROL, &set.header));
+	got.header.size = sizeof(got.header);
+	got.header.ctr = (unsigned long)got.ctr;
+	got.header.ctr_size = sizeof(got.ctr[0][0]);
+	got.header.nrkinds = 1;
+	err = user_ioctl(fd, VPERFCTR_READ, &req);
+	sim_require(err == -EOVERFLOW && got.header.nrkinds == 2, "READ with room for a kind: %d, for %u", err,
+		    got.header.nrkinds);
+	must(user_ioctl(fd, VPERFCTR_READ, &req));
+	sim_require(!memcmp(got.ctr, set.ctr, sizeof(got.ctr)), "READ returns other counters");
+	sim_require(got.header.kind == VPERFCTR_ANY_KIND && got.header.nrkinds == 2, "READ returns the kind %u of %u",
+		    got.header.kind, got.header.nrkinds);
+	user_close(fd);
+	(void)arg;
+}
+
+void sim_read_kinds(void)
+{
+	user_wait(sim_process("reads", 1000, read_kinds, NULL));
+}
+
+#ifdef SIM_X86
+/* ---- CPUs that cannot count ------------------------------------------------------------------- */
+
+static unsigned int nr_ready;
+static bool is_down;
+
+/* The counts remain as they were.  Only one who wants to stay on the right CPUs gets a signal. */
+static void count_until_down(void *arg)
+{
+	unsigned long nr = (unsigned long)arg & 3, i;
+	bool affinity = (unsigned long)arg & 4;
+	struct vperfctr_control control;
+	struct vperfctr_ctr ctr;
+	struct sim_counts c[2], again;
+	int fd[2];
+
+	for (i = 0; i < nr; i++) {
+		fd[i] = must(sim_open(0, VPERFCTR_OPEN_CREAT | (i ? VPERFCTR_OPEN_OBSERVER : 0)));
+		sim_fill_control(&control, &ctr, affinity ? VPERFCTR_CONTROL_AFFINITY : 0);
+		ctr.map = i;
+		must(user_ioctl(fd[i], VPERFCTR_CONTROL, &control));
+	}
+	user_work(20);
+	nr_ready++;
+	while (!READ_ONCE(is_down))
+		user_work(5);
+	/* Each CPU is tried at a switch. */
+	user_sleep(1000);
+	for (i = 0; i < nr; i++) {
+		must(sim_read_counts(fd[i], &c[i], 0));
+		sim_require(c[i].own[1] <= current->sim->executed, "counted %llu of %llu", c[i].own[1],
+			    current->sim->executed);
+		sim_require(c[i].read.status & VPERFCTR_STATUS_FORBIDDEN, "the status is %#x", c[i].read.status);
+	}
+	user_work(50);
+	user_sleep(1000);
+	for (i = 0; i < nr; i++) {
+		must(sim_read_counts(fd[i], &again, 0));
+		sim_require(again.own[1] == c[i].own[1] && again.own[0] == c[i].own[0],
+			    "a CPU that cannot count has counted");
+		user_close(fd[i]);
+	}
+	sim_require(current->sim->received[SIGILL] == (affinity ? nr : 0), "%u signals",
+		    current->sim->received[SIGILL]);
+}
+
+void sim_shutdown(void)
+{
+	/* One state, and two; without AFFINITY, and with it. */
+	static const unsigned long args[] = { 1, 2, 5 };
+	struct task_struct *task[ARRAY_SIZE(args)];
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(args); i++)
+		task[i] = sim_process("counts", 1000, count_until_down, (void *)args[i]);
+	while (READ_ONCE(nr_ready) < ARRAY_SIZE(args))
+		sim_sleep_on(NULL, sim_ns() + 1000);
+	sim_shut_down();
+	WRITE_ONCE(is_down, true);
+	for (i = 0; i < ARRAY_SIZE(args); i++)
+		user_wait(task[i]);
+}
+
+/* A CPU of a set that comes back. */
+static void count_cpus_until_down(void *arg)
+{
+	u32 mask = (1U << nr_cpu_ids) - 1;
+	struct vperfctr_open_cpus o = { .size = sizeof(o), .nrwords = 1, .mask = (unsigned long)&mask };
+	struct vperfctr_cpu cpus[4] = {};
+	struct vperfctr_read_cpus r = {
+		.size = sizeof(r), .nrcpus = 4, .nrctrs = 1, .cpus = (unsigned long)cpus,
+	};
+	int fd = must(user_device_ioctl(VPERFCTR_OPEN_CPUS, &o));
+	unsigned int i, failed = (unsigned long)arg;
+
+	must(sim_control(fd, 0));
+	nr_ready++;
+	while (!READ_ONCE(is_down))
+		user_sleep(1000);
+	must(user_ioctl(fd, VPERFCTR_READ_CPUS, &r));
+	for (i = 0; i < r.nrcpus; i++)
+		sim_require(!(cpus[i].status & VPERFCTR_CPU_STATUS_FAILED) == (i != failed) &&
+			    (i != failed || !(cpus[i].status & VPERFCTR_CPU_STATUS_COUNTS)),
+			    "CPU %u has the status %#x", i, cpus[i].status);
+	user_close(fd);
+}
+
+void sim_shutdown_cpus(void)
+{
+	unsigned int cpu = nr_cpu_ids - 1;
+	struct task_struct *task = sim_process("counts CPUs", 0, count_cpus_until_down, (void *)(unsigned long)cpu);
+
+	while (!READ_ONCE(nr_ready))
+		sim_sleep_on(NULL, sim_ns() + 1000);
+	sim_cpu_down(cpu);
+	sim_shut_down();
+	sim_cpu_up(cpu);
+	WRITE_ONCE(is_down, true);
+	user_wait(task);
+}
+#endif

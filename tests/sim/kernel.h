@@ -802,17 +802,19 @@ static inline bool sim_is_user_address(const void *p)
 }
 
 bool sim_user_access_begin(const void *p);
+void sim_user_access_end(void);
+void sim_check_user_access(void);
 
 #define u64_to_user_ptr(x)	((void *)(unsigned long)(x))
 #define get_user(x, p)		(sim_user_read(p, sizeof(*(p))) ? ((x) = *(p), 0) : -EFAULT)
 #define put_user(x, p)		(sim_user_write(p, sizeof(*(p))) ? (*(p) = (x), 0) : -EFAULT)
 #define should_fail_usercopy()	false
 #define user_access_begin(p, n)	((void)(n), sim_user_access_begin(p))
-#define user_access_end()	((void)0)
+#define user_access_end()	sim_user_access_end()
 #define unsafe_get_user(x, p, label) \
-	do { if (get_user(x, p)) goto label; } while (0)
+	do { sim_check_user_access(); if (get_user(x, p)) goto label; } while (0)
 #define unsafe_put_user(x, p, label) \
-	do { if (put_user(x, p)) goto label; } while (0)
+	do { sim_check_user_access(); if (put_user(x, p)) goto label; } while (0)
 unsigned long copy_from_user(void *to, const void *from, size_t n);
 unsigned long copy_to_user(void *to, const void *from, size_t n);
 unsigned long clear_user(void *to, size_t n);

@@ -862,9 +862,16 @@ static struct dentry program = { &disk_root, { "program" }, &disk };
 static struct inode program_inode = { &disk, 1 };
 static struct file program_file = { .f_path = { &program }, .count = { 1 } };
 
+#define MAX_FILES	8
+
+static struct dentry dentries[MAX_FILES];
+static struct file files[MAX_FILES];
+static unsigned int nr_files;
+
 const struct inode *file_inode(const struct file *file)
 {
-	sim_require(file == &program_file, "only the program has an inode");
+	sim_require(file == &program_file || (file >= files && file < files + nr_files),
+		    "only what can be mapped has an inode");
 	return &program_inode;
 }
 
@@ -883,6 +890,22 @@ void user_map_code(void)
 		.vm_mm = current->mm, .vm_file = &program_file,
 	};
 
+	sim_tell_mapping(&vma);
+}
+
+/* Map another file of that name, or memory without one. */
+void user_map_file(const char *name, unsigned long start)
+{
+	struct vm_area_struct vma = {
+		.vm_start = start, .vm_end = start + PAGE_SIZE, .vm_flags = VM_EXEC, .vm_mm = current->mm,
+	};
+
+	if (name) {
+		sim_require(nr_files < MAX_FILES, "too many files");
+		dentries[nr_files] = (struct dentry) { &disk_root, { name }, &disk };
+		files[nr_files] = (struct file) { .f_path = { &dentries[nr_files] }, .count = { 1 } };
+		vma.vm_file = &files[nr_files++];
+	}
 	sim_tell_mapping(&vma);
 }
 
@@ -1264,6 +1287,7 @@ static long call_ioctl(struct file *file, unsigned int cmd, void *arg)
 /* Only a descriptor is above 0. */
 static long check_result(unsigned int cmd, long ret)
 {
+	sim_require(!current->sim->user_access, "the call %#x does not end its access to user memory", cmd);
 	sim_require(ret <= 0 || cmd == VPERFCTR_OPEN || cmd == VPERFCTR_ATTACH || cmd == VPERFCTR_OPEN_CPUS ||
 		    cmd == VPERFCTR_MEMBER, "the call %#x returns %ld", cmd, ret);
 	return ret;

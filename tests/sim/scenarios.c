@@ -2025,6 +2025,8 @@ const struct scenario sim_scenarios[] = {
 	{ "unlink_as_other", sim_unlink_as_other, 2 },
 	{ "control_again", sim_control_again, 2 },
 	{ "keep_on_fork", sim_keep_on_fork, 2 },
+	{ "map_files", sim_map_files, 2 },
+	{ "read_kinds", sim_read_kinds, 2, HYBRID },
 	{ "price_of_open", sim_price_of_open, 2 },
 	{ "attach_wrongly_nomem", sim_attach_wrongly, 2, .alloc = 8 },
 	{ "limit_of_states", sim_limit_of_states, 3 },
@@ -2102,6 +2104,8 @@ const struct scenario sim_scenarios[] = {
 	{ "free_left", sim_free_left, 2 },
 	{ "free_exec", sim_free_exec, 2 },
 #ifdef SIM_X86
+	{ "shutdown", sim_shutdown, 2 },
+	{ "shutdown_cpus", sim_shutdown_cpus, 2 },
 	{ "beside_no_global", sim_beside, 2, { sim_no_global } },
 	{ "beside_overflow_no_global", sim_beside_overflow, 2, { sim_no_global } },
 	{ "beside_amd_v2", sim_beside, 2, { sim_amd_v2 } },

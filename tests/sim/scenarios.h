@@ -108,6 +108,10 @@ void sim_exec_and_overflow(void);
 void sim_unlink_as_other(void);
 void sim_control_again(void);
 void sim_keep_on_fork(void);
+void sim_map_files(void);
+void sim_read_kinds(void);
+void sim_shutdown(void);
+void sim_shutdown_cpus(void);
 void sim_price_of_open(void);
 
 /* limits.c */

@@ -163,7 +163,21 @@ bool sim_user_access_begin(const void *p)
 	const struct sim_cpu *cpu = sim_this_cpu();
 
 	sim_require(!cpu->in_nmi || !cpu->irqs_off, "an NMI reads user memory where interrupts are disabled");
-	return sim_is_user_address(p);
+	if (!sim_is_user_address(p))
+		return false;
+	current->sim->user_access++;	/* an interrupt may begin one in another */
+	return true;
+}
+
+void sim_user_access_end(void)
+{
+	sim_check_user_access();
+	current->sim->user_access--;
+}
+
+void sim_check_user_access(void)
+{
+	sim_require(current->sim->user_access, "an access to user memory that has not begun");
 }
 
 unsigned long copy_from_user(void *to, const void *from, size_t n)

@@ -120,6 +120,7 @@ struct sim_task {
 	bool is_new;			/* the fork's probe has not been called */
 	struct task_struct *forked;	/* its fork has not returned: put that at the exit */
 	bool in_ioctl;
+	unsigned int user_access;	/* user_access_begin() without its end */
 	struct sim_range reads[SIM_MAX_READS];	/* of user memory by that call */
 	unsigned int nr_reads;
 	const void *polls;		/* the queue in which poll() has put it */
@@ -354,6 +355,7 @@ void user_wait(struct task_struct *task);	/* and put it */
 void __noreturn user_exit(void);
 void user_exec(bool privileged);
 void user_map_code(void);
+void user_map_file(const char *name, unsigned long start);	/* NULL: no file */
 void user_exec_as(u32 euid);		/* a set-uid file */
 void user_set_uid(u32 uid);
 void user_set_user_namespace(void);

@@ -11,17 +11,26 @@ extern bool perfctr_x86_rdpmc_always;	/* of the module */
 
 static nmi_handler_t *nmi_handler;
 
-/* No simulated machine shuts down. */
+static struct notifier_block *reboot_notifier;
+
 int register_reboot_notifier(struct notifier_block *block)
 {
-	sim_require(block->notifier_call, "a reboot notifier without a function");
+	sim_require(block->notifier_call && !reboot_notifier, "a wrong reboot notifier");
+	reboot_notifier = block;
 	return 0;
 }
 
 int unregister_reboot_notifier(struct notifier_block *block)
 {
-	sim_require(block->notifier_call, "a reboot notifier without a function");
+	sim_require(block == reboot_notifier, "another reboot notifier");
+	reboot_notifier = NULL;
 	return 0;
+}
+
+/* As before a reboot, while threads still run. */
+void sim_shut_down(void)
+{
+	reboot_notifier->notifier_call(reboot_notifier, 1, NULL);
 }
 
 int register_nmi_handler(unsigned int type, nmi_handler_t *handler, u64 flags, const char *name)

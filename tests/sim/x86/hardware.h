@@ -34,6 +34,8 @@ void sim_amd_v2(struct model_config *config);
 void sim_p6(struct model_config *config);
 void sim_no_counters(struct model_config *config);
 
+void sim_shut_down(void);
+
 /* An event of perf's in the current process. */
 void sim_perf_map(void);
 void sim_perf_unmap(void);

@@ -410,6 +410,32 @@ END_TEST
 
 /* ---- longer periods ----------------------------------------------------- */
 
+/* A period is doubled if the double can be loaded. */
+START_TEST(longest_double)
+{
+	unsigned int i;
+	u64 max, period;
+
+	start(1 + _i % 5, _i / 5 & 1, true);
+	max = perfctr_cpu_info.max_period;
+	for (i = 0; i < 2; i++) {
+		period = max / 2 + i;
+		control_init(&control);
+		control_add_imode(&control, 0, USER(EV_INSTRUCTIONS), period);
+		thread_control(&a, &control, 0);
+		a.overflows[0] = 0;
+		a.skipped = 0;
+		service.shift = 1;
+		thread_in(&a, 0);
+		thread_run(&a, &(struct work) { .instructions = period });
+		thread_out(&a);
+		ck_assert_uint_eq(a.overflows[0], 1);
+		ck_assert_uint_eq(a.period[0], i ? period : 2 * period);
+	}
+	machine_stop();
+}
+END_TEST
+
 /* Reported and skipped overflows together account for all events, whatever the shifts. */
 START_TEST(shifts)
 {
@@ -697,6 +723,7 @@ Suite *overflow_suite(void)
 	tcase_add_loop_test(tc, longest_period, 0, 10);
 	tcase_add_loop_test(tc, written_if_changed, 1, 6);
 	tcase_add_loop_test(tc, control_again, 1, 6);
+	tcase_add_loop_test(tc, longest_double, 0, 10);
 	tcase_add_loop_test(tc, shifts, 0, 10);
 	tcase_add_loop_test(tc, held, 0, 20);
 	tcase_add_loop_test(tc, random_schedule, 0, VARIANTS);
