@@ -137,6 +137,10 @@ void sim_attach_wrongly(void)
 /* ---- the stack in samples --------------------------------------------------------------------- */
 
 #define WORDS		35
+#define FRAMES		3
+
+static u64 chain_length;		/* of the last sample */
+
 #define PERIOD		30
 
 static const struct vperfctr_sample *sample_of(const struct vperfctr_ring_page *page, u64 n)
@@ -150,6 +154,12 @@ static u64 check_stack(const struct vperfctr_sample *s, const u64 *words)
 	const u64 *at = &s->sums[1];
 	u64 k;
 
+	/* The frames are the first words: see have_stack(). */
+	sim_require(at[0] <= FRAMES, "the chain has %llu calls", at[0]);
+	for (k = 0; k < at[0]; k++)
+		sim_require(at[1 + k] == words[2 * k + 1], "call %llu is from %#llx", k, at[1 + k]);
+	chain_length = at[0];
+	at += 1 + at[0];
 	sim_require(at[0] == SIM_USER_MODE, "the mode is %llu", at[0]);
 	at += 1 + SIM_USER_REGS;
 	for (k = 0; k < *at / sizeof(*at); k++)
@@ -190,11 +200,12 @@ static void have_stack(void *arg)
 {
 	struct vperfctr_ring ring = {
 		.size = sizeof(ring), .nrsamples = 32, .watermark = 1, .nrsums = 1, .stack = WORDS * sizeof(u64),
+		.depth = 2 * FRAMES,
 	};
 	unsigned long sp = current->sim->regs.sp;
 	struct vm_area_struct *vma;
+	unsigned int i, frames = 0;
 	u64 words[WORDS];
-	unsigned int i;
 	int fd;
 
 	for (i = 0; i < WORDS; i++)
@@ -202,12 +213,23 @@ static void have_stack(void *arg)
 	fd = must(sim_open(0, VPERFCTR_OPEN_CREAT));
 	must(user_ioctl(fd, VPERFCTR_RING, &ring));
 	vma = sim_must_map(fd, VPERFCTR_RING_OFFSET, ring.map_size);
+#if defined(SIM_X86) && BITS_PER_LONG == 64
+	/* The last frame's caller has a wrong frame pointer. */
+	for (i = 0; i < FRAMES; i++)
+		words[2 * i] = (unsigned long)&words[2 * i + 2] + (i == FRAMES - 1);
+	current->sim->regs.bp = (unsigned long)words;
+	frames = FRAMES;
+#endif
 	current->sim->regs.sp = (unsigned long)words;
 	sample_stacks(fd, vma->page, words, WORDS);
+	sim_require(chain_length == frames, "the chain has %llu calls", chain_length);
 	sim_require(sample_stacks(fd, vma->page, words, 0), "no word can be read");
 	/* A stack pointer of the kernel's, or none. */
 	current->sim->regs.sp = BAD;
 	sim_require(!sample_stacks(fd, vma->page, words, 0), "there is a stack at %#lx", BAD);
+#ifdef SIM_X86
+	current->sim->regs.bp = 0;
+#endif
 	current->sim->regs.sp = sp;
 	user_munmap(vma);
 	user_close(fd);
@@ -623,6 +645,11 @@ static void count_until_down(void *arg)
 		must(sim_read_counts(fd[i], &again, 0));
 		sim_require(again.own[1] == c[i].own[1] && again.own[0] == c[i].own[0],
 			    "a CPU that cannot count has counted");
+		/* The TSC can be counted everywhere. */
+		control.nractrs = 0;
+		must(user_ioctl(fd[i], VPERFCTR_CONTROL, &control));
+		must(sim_read_counts(fd[i], &again, 0));
+		sim_require(!(again.read.status & VPERFCTR_STATUS_FORBIDDEN), "the status is %#x", again.read.status);
 		user_close(fd[i]);
 	}
 	sim_require(current->sim->received[SIGILL] == (affinity ? nr : 0), "%u signals",

@@ -333,8 +333,8 @@ int remap_pfn_range(struct vm_area_struct *vma, unsigned long addr, unsigned lon
 		    unsigned long size, unsigned int prot)
 {
 	(void)prot;
-	(void)size;
 	might_sleep();
+	sim_require(addr >= vma->vm_start && addr + size <= vma->vm_end, "a page is mapped outside of its mapping");
 	if (addr == vma->vm_start)
 		vma->page = (void *)(pfn << PAGE_SHIFT);
 	return 0;

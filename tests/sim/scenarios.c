@@ -2095,6 +2095,7 @@ const struct scenario sim_scenarios[] = {
 	{ "beside_suspend", sim_beside_suspend, 3 },
 	{ "beside_attach", sim_beside_attach, 3 },
 	{ "beside_overflow", sim_beside_overflow, 2 },
+	{ "beside_overflow_late", sim_beside_overflow, 2, { .nmi_ns = 400 } },
 	{ "beside_users", sim_beside_users, 3 },
 	{ "beside_kernel", sim_beside_kernel, 2, { .counts_kernel = true } },
 	{ "beside_nomem", sim_beside, 2, .alloc = 8 },
