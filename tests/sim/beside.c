@@ -539,6 +539,100 @@ void sim_beside_overflow(void)
 	user_wait(task[1]);
 }
 
+/* ---- no interrupts without end ------------------------------------------------------------- */
+
+static u64 ring_size;
+
+static int open_with_ring(unsigned int nr, u32 flags)
+{
+	struct vperfctr_ring ring = {
+		.size = sizeof(ring), .nrsamples = 1024, .watermark = 1, .nrsums = 1, .flags = flags,
+	};
+	int fd = nr ? open_observer(0) : must(sim_open(0, VPERFCTR_OPEN_CREAT));
+
+	must(user_ioctl(fd, VPERFCTR_RING, &ring));
+	ring_size = ring.map_size;
+	return fd;
+}
+
+/*
+ * The timer expires a moment before the periods of both states end.  The TSC of this machine
+ * stands still in the kernel.  So the thread comes forward only if the next tick, which both
+ * states program, leaves it the time to.
+ */
+static void sample_both_by_clock(void *arg)
+{
+	struct vperfctr_control control;
+	struct vperfctr_ctr ctr;
+	unsigned int i, k;
+	int fd[2];
+
+	for (i = 0; i < 2; i++)
+		fd[i] = open_with_ring(i, 0);
+	for (k = 0; k < 4; k++) {
+		/* The timer of the controls before expires. */
+		user_sleep(2 * VPERFCTR_CLOCK_MIN);
+		sim_fill_control(&control, &ctr, VPERFCTR_CONTROL_RING);
+		control.nractrs = 0;
+		control.clock_period = VPERFCTR_CLOCK_MIN;
+		for (i = 0; i < 2; i++)
+			must(user_ioctl(fd[i], VPERFCTR_CONTROL, &control));
+		user_sleep(VPERFCTR_CLOCK_MIN - 2500);
+		user_work(VPERFCTR_CLOCK_MIN * (u64)tsc_khz / NSEC_PER_MSEC - 60);
+		for (i = 0; i < 100; i++)
+			user_work(1);
+	}
+	for (i = 0; i < 2; i++)
+		user_close(fd[i]);
+	(void)arg;
+}
+
+void sim_beside_clock(void)
+{
+	user_wait(sim_process("samples", 1000, sample_both_by_clock, NULL));
+}
+
+/*
+ * The kernel's work for a sample overflows the counter again.  The time of that work, with the
+ * stop and the start of all states, makes the periods grow until the thread comes forward.
+ */
+static void sample_kernel_beside(void *arg)
+{
+	const struct vperfctr_ring_page *page;
+	struct vperfctr_control control;
+	struct vm_area_struct *vma;
+	struct vperfctr_ctr ctr;
+	int own, observer;
+	unsigned int i;
+
+	own = open_with_ring(0, VPERFCTR_RING_KERNEL);
+	observer = open_observer(0);
+	must(control_counter(observer, 1, 0));
+	sim_fill_control(&control, &ctr, VPERFCTR_CONTROL_RING);
+	control.nractrs = 0;
+	control.nrictrs = 1;
+	ctr.ireset = -2;
+	sim_count_kernel(&ctr);
+	must(user_ioctl(own, VPERFCTR_CONTROL, &control));
+	for (i = 0; i < 80; i++)
+		user_work(20);
+	must(user_ioctl(own, VPERFCTR_SUSPEND, NULL));
+	vma = sim_must_map(own, VPERFCTR_RING_OFFSET, ring_size);
+	page = vma->page;
+	/* Each period that is longer has dropped some. */
+	sim_require(page->dropped, "%llu samples, %llu dropped: the periods do not grow", page->head,
+		    page->dropped);
+	user_munmap(vma);
+	user_close(observer);
+	user_close(own);
+	(void)arg;
+}
+
+void sim_beside_kernel_ring(void)
+{
+	user_wait(sim_process("samples the kernel", 0, sample_kernel_beside, NULL));
+}
+
 #ifdef SIM_X86
 /* ---- a register that the counters share ---------------------------------------------------- */
 

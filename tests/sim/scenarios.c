@@ -2097,6 +2097,8 @@ const struct scenario sim_scenarios[] = {
 	{ "beside_overflow", sim_beside_overflow, 2 },
 	{ "beside_overflow_late", sim_beside_overflow, 2, { .nmi_ns = 400 } },
 	{ "beside_users", sim_beside_users, 3 },
+	{ "beside_clock", sim_beside_clock, 2 },
+	{ "beside_kernel_ring", sim_beside_kernel_ring, 2, { .counts_kernel = true } },
 	{ "beside_kernel", sim_beside_kernel, 2, { .counts_kernel = true } },
 	{ "beside_nomem", sim_beside, 2, .alloc = 8 },
 	{ "free", sim_free_alone, 1 },

@@ -97,6 +97,8 @@ void sim_beside_suspend(void);
 void sim_beside_attach(void);
 void sim_beside_users(void);
 void sim_beside_kernel(void);
+void sim_beside_clock(void);
+void sim_beside_kernel_ring(void);
 void sim_beside_overflow(void);
 void sim_beside_extra(void);
 
