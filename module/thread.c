@@ -437,7 +437,8 @@ static void note_control(struct controls *c, const struct vperfctr_state *st)
 	const struct perfctr_cpu_control *control = &st->cpu_state.control;
 	struct vperfctr_ctr_set set;
 
-	if ((st->stop & STATE_STOP_IDLE) || !perfctr_nrctrs(control) ||
+	/* A remote call may be detaching it: see look_at_list(). */
+	if ((READ_ONCE(st->stop) & STATE_STOP_IDLE) || !perfctr_nrctrs(control) ||
 	    c->n == VPERFCTR_MAX_STATES)
 		return;
 	c->control[c->n++] = control;
@@ -556,6 +557,20 @@ int vperfctr_joins(const struct vperfctr_state *parent, struct task_struct *task
 
 /*
  * Check that a state can get a control beside its owner's other states.
+ *
+ * Until the end of the operation, no other state of the owner gets a counter.  A control comes
+ *
+ *	from the owner or its monitor.  The owner does not run code of its own while the monitor's
+ *	call is executed.  A thread has one monitor, which makes one call at a time, and which
+ *	cannot end while it waits for it.
+ *
+ *	from VPERFCTR_ATTACH, under stop_machine(), or from the parent in the fork probe, when
+ *	the owner has not run: it has no monitor then.
+ *
+ * No other remote call gives a state counters.
+ *
+ * CONTROL checks twice: it may sleep between the first check, before the family is dissolved,
+ * and the operation that checks again and sets the control.  An attachment may come between.
  *
  * Context: a vperfctr_op.
  * Return: 0; -EADDRINUSE if another state has one of the counters; -EXFULL if the processor

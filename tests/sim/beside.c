@@ -6,6 +6,8 @@
 
 #define must(call)	sim_must(call)
 
+extern unsigned int *const sim_param_max_stops_per_second;
+
 static int control_counter(int fd, unsigned int nr, u32 flags)
 {
 	struct vperfctr_control control;
@@ -357,6 +359,125 @@ void sim_beside_attach(void)
 {
 	counted = sim_process("counted", 1000, count_while_attached, NULL);
 	user_wait(sim_process("attaches", 1000, attach_observers, NULL));
+}
+
+/* ---- competitors for a thread's counters ---------------------------------------------------- */
+
+/*
+ * A thread, a set and a monitor want one of two counters.  Who comes too late is refused.  If
+ * two states had one counter, no CPU could count them: STATUS_FORBIDDEN.
+ */
+static void check_competitor(const char *what, int fd, const u64 *before)
+{
+	struct sim_counts c;
+
+	must(sim_read_counts(fd, &c, 0));
+	sim_require(!(c.read.status & VPERFCTR_STATUS_FORBIDDEN), "%s: two states have one counter", what);
+	if (before)
+		sim_require(c.own[1] == current->sim->executed - *before, "%s has counted %llu, not %llu", what,
+			    c.own[1], current->sim->executed - *before);
+}
+
+static void work_briefly(void *arg)
+{
+	user_work(30);
+	(void)arg;
+}
+
+static void control_own(void *arg)
+{
+	int own = must(sim_open(0, VPERFCTR_OPEN_CREAT)), err;
+	struct task_struct *child = NULL;
+	unsigned int i;
+	u64 before;
+
+	WRITE_ONCE(counted_is_ready, true);
+	for (i = 0; i < 10; i++) {
+		/* The family is dissolved between the check and the control. */
+		err = refused(control_counter(own, i % 2, VPERFCTR_CONTROL_INHERIT));
+		before = current->sim->executed;
+		sim_require(!err || err == -EADDRINUSE, "CONTROL: %d", err);
+		if (child)
+			user_wait(child);
+		child = user_fork("child", work_briefly, NULL);
+		user_work(15);
+		check_competitor("the own state", own, err ? NULL : &before);
+	}
+	user_wait(child);
+	WRITE_ONCE(counted_may_end, true);
+	user_close(own);
+	(void)arg;
+}
+
+static void attach_often(void *arg)
+{
+	struct vperfctr_control header;
+	struct vperfctr_ctr ctr;
+	struct vperfctr_attach req = {
+		.size = sizeof(req), .control = (unsigned long)&header, .flags = VPERFCTR_ATTACH_OBSERVER,
+	};
+	unsigned int i;
+	long set;
+
+	sim_fill_control(&header, &ctr, 0);
+	req.tid = counted->pid;
+	req.mem_fd = user_open_mem(counted);
+	for (i = 0; !READ_ONCE(counted_may_end); i++) {
+		ctr.map = i % 2;
+		req.nrthreads = 0;
+		req.nrskipped = 0;
+		set = user_device_ioctl(VPERFCTR_ATTACH, &req);
+		sim_require(set >= 0 || set == -EADDRINUSE || set == -ESRCH, "ATTACH: %ld", set);
+		user_sleep(sim_random(300));
+		if (set >= 0)
+			user_close(set);
+	}
+	user_close(req.mem_fd);
+	(void)arg;
+}
+
+static void control_as_monitor(void *arg)
+{
+	struct vperfctr_open req = {
+		.size = sizeof(req),
+		.flags = VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_TRANSIENT | VPERFCTR_OPEN_OBSERVER,
+		.tid = counted->pid,
+	};
+	unsigned int i;
+
+	for (i = 0; !READ_ONCE(counted_may_end); i++) {
+		long fd = -1, err;
+
+		if (user_ptrace_stop(counted)) {
+			fd = user_device_ioctl(VPERFCTR_OPEN, &req);
+			sim_require(fd >= 0 || fd == -ESRCH || fd == -EPERM, "OPEN: %ld", fd);
+		}
+		if (fd >= 0) {
+			err = control_counter(fd, i % 2, 0);
+			sim_require(!err || err == -EADDRINUSE || err == -ESRCH || err == -EPERM, "CONTROL: %ld", err);
+			check_competitor("the monitor's state", fd, NULL);
+		}
+		user_ptrace_continue(counted);
+		user_sleep(sim_random(300));
+		if (fd >= 0)
+			user_close(fd);
+	}
+	(void)arg;
+}
+
+void sim_beside_compete(void)
+{
+	struct task_struct *task[2];
+
+	*sim_param_max_stops_per_second = 0;
+	counted = sim_process("counted", 1000, control_own, NULL);
+	while (!READ_ONCE(counted_is_ready))
+		sim_sleep_on(NULL, sim_ns() + 100);
+	task[0] = sim_process("attaches", 1000, attach_often, NULL);
+	task[1] = sim_process("monitors", 1000, control_as_monitor, NULL);
+	user_wait(counted);
+	user_wait(task[0]);
+	user_wait(task[1]);
 }
 
 /* ---- threads whose counters are used ------------------------------------------------------- */

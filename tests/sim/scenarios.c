@@ -2096,6 +2096,7 @@ const struct scenario sim_scenarios[] = {
 	{ "beside_attach", sim_beside_attach, 3 },
 	{ "beside_overflow", sim_beside_overflow, 2 },
 	{ "beside_overflow_late", sim_beside_overflow, 2, { .nmi_ns = 400 } },
+	{ "beside_compete", sim_beside_compete, 3 },
 	{ "beside_users", sim_beside_users, 3 },
 	{ "beside_clock", sim_beside_clock, 2 },
 	{ "beside_kernel_ring", sim_beside_kernel_ring, 2, { .counts_kernel = true } },
