@@ -792,6 +792,9 @@ static void do_open(struct fuzz_task *t, const u8 *a)
 	*req = (struct vperfctr_open) { .size = sizeof(*req), .flags = a[2] };
 	if (!(a[3] & 0x80))
 		req->flags &= 0x1f;
+	/* Half of the bytes that ask for nothing else. */
+	if ((a[3] & 0x7c) >= 0x40)
+		req->flags = (req->flags & ~VPERFCTR_OPEN_KEEP) | VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_OBSERVER;
 	if (a[3] & 1) {
 		bad = fill_control(&t->header, t, (const u8[]) { 0, 0, 0, a[4], a[5], a[6], a[7], 0 });
 		req->control = (unsigned long)&t->header;
@@ -817,7 +820,7 @@ static void do_attach(struct fuzz_task *t, const u8 *a)
 
 	memset(&t->u, 0, 256);
 	*req = (struct vperfctr_attach) {
-		.size = sizeof(*req), .flags = a[2] & 7, .control = (unsigned long)&t->header,
+		.size = sizeof(*req), .flags = (a[2] & 7) | (a[3] & 0x80 ? VPERFCTR_ATTACH_OBSERVER : 0), .control = (unsigned long)&t->header,
 		.mem_fd = pick_fd(t, a[2] >> 3),
 	};
 	if (tasks[a[3] % nr_tasks]->task)
