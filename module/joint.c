@@ -47,6 +47,12 @@ struct joint_key {
 	u32 cstatus;		/* without counters if they are held */
 };
 
+/* A state in the list of the thread whose states were the last members. */
+struct joint_last {
+	struct joint_key key;
+	unsigned int nr;	/* of the member */
+};
+
 struct joint {
 	struct vperfctr_state *st;	/* the joint state */
 	bool starting;
@@ -56,6 +62,8 @@ struct joint {
 	struct vperfctr_state *member[VPERFCTR_MAX_STATES];
 	struct perfctr_cpu_state *part[VPERFCTR_MAX_STATES];	/* the same */
 	struct joint_key key[VPERFCTR_MAX_STATES];
+	unsigned int nrlast;		/* 0: not all states of that thread were plain members */
+	struct joint_last last[VPERFCTR_MAX_STATES];
 	struct perfctr_cpu_control control;	/* the place for a combination */
 };
 
@@ -144,6 +152,7 @@ static void resume_members(struct joint *j)
 	for (i = 0; i < j->nr; i++)
 		vperfctr_enter_forbidden_cpu(j->member[i]);
 	end_members(j);
+	j->nrlast = 0;
 }
 
 static void suspend_members(struct joint *j)
@@ -168,6 +177,14 @@ static bool can_be_member(const struct vperfctr_state *st)
 	return (st->checks & STATE_CHECK_JOINT) && perfctr_nrctrs(&st->cpu_state.control);
 }
 
+/* True if the state is a member whenever its thread runs, and no call waits for it. */
+static bool is_plain_member(const struct vperfctr_state *st)
+{
+	/* Acquire: as in drain_calls(). */
+	return !smp_load_acquire(&st->remote) && !st->stop && st->checks == STATE_CHECK_JOINT &&
+	       perfctr_nrctrs(&st->cpu_state.control);
+}
+
 /* Execute the calls that wait for other states of current, or wait for them. */
 static void drain_calls(struct joint *j, const struct vperfctr_state *except)
 {
@@ -182,13 +199,32 @@ static void drain_calls(struct joint *j, const struct vperfctr_state *except)
 	j->starting = false;
 }
 
+/* See start_again(). */
+static void remember_members(struct joint *j, const struct vperfctr_state *const *listed)
+{
+	unsigned int i, k;
+
+	for (i = 0; i < j->nr; i++) {
+		for (k = 0; j->member[k] != listed[i]; k++)
+			;
+		j->last[i].key.id = j->part[k]->id;
+		j->last[i].key.cstatus = j->part[k]->cstatus;
+		j->last[i].nr = k;
+	}
+	j->nrlast = j->nr;
+}
+
 /* Make all states of current members that may count now, but for one. */
 static void find_members(struct joint *j, const struct vperfctr_state *except, int cpu)
 {
+	const struct vperfctr_state *listed[VPERFCTR_MAX_STATES];
 	struct vperfctr_state *st;
+	bool all = true;
 	unsigned int i;
 
+	j->nrlast = 0;
 	for (st = vperfctr_of(current); st; st = vperfctr_next_of(st)) {
+		all &= is_plain_member(st);
 		if (st == except || !can_be_member(st) || st->stop)
 			continue;
 		/* One that counts alone has been here before. */
@@ -196,6 +232,7 @@ static void find_members(struct joint *j, const struct vperfctr_state *except, i
 			continue;
 		if (WARN_ON_ONCE(j->nr == ARRAY_SIZE(j->member)))
 			break;
+		listed[j->nr] = st;
 		/*
 		 * In the order of identities, not of the list: threads that have inherited the
 		 * same controls then have the same joint one.
@@ -207,6 +244,39 @@ static void find_members(struct joint *j, const struct vperfctr_state *except, i
 		j->member[i] = st;
 		j->part[i] = &st->cpu_state;
 	}
+	if (all && j->nr > 1)
+		remember_members(j, listed);
+}
+
+/*
+ * Start the states of current, if they have the controls of the last members on this CPU, in the
+ * same order, and if nothing else is to be done for any of them.  They are those of the same
+ * thread, or of one that has inherited the same controls.
+ *
+ * Return: false if they must be looked at.
+ */
+static bool start_again(struct joint *j, int cpu)
+{
+	const struct joint_last *last = j->last, *end = j->last + j->nrlast;
+	struct vperfctr_state *st;
+	unsigned int i;
+
+	if (last == end || perfctr_cpu_sampling_ns)
+		return false;
+	for (st = vperfctr_of(current); st; st = vperfctr_next_of(st), last++) {
+		if (last == end || !is_plain_member(st) || st->cpu >= 0 ||
+		    last->key.id != st->cpu_state.id || last->key.cstatus != st->cpu_state.cstatus)
+			return false;
+		j->member[last->nr] = st;
+		j->part[last->nr] = &st->cpu_state;
+	}
+	if (last != end)
+		return false;
+	j->nr = j->nrlast;
+	for (i = 0; i < j->nr; i++)
+		WRITE_ONCE(j->member[i]->joint_cpu, cpu);
+	resume_members(j);
+	return true;
 }
 
 static void start_alone(struct vperfctr_state *st, int cpu)
@@ -248,7 +318,7 @@ void vperfctr_joint_start(struct vperfctr_state *st)
 	int cpu = smp_processor_id();
 
 	/* A call that drain_calls() executes: its caller starts all. */
-	if (j->starting)
+	if (j->starting || (!j->nr && start_again(j, cpu)))
 		return;
 	drain_calls(j, st);
 	if (vperfctr_of(current) == st && !vperfctr_next_of(st)) {
