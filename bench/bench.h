@@ -148,6 +148,8 @@ struct side {
 
 	/* Start counting, and with `map` get ready to read in user mode. */
 	void (*open)(struct group *g, unsigned int n, enum set set, bool map);
+	/* The same, counted for n users of their own: by n states, or by n events without a group. */
+	void (*open_each)(struct group *g, unsigned int n, enum set set, bool map);
 	void (*close)(struct group *g);
 	/* Count whatever runs on this CPU; it lasts as long as the process. */
 	void (*open_cpu)(unsigned int cpu, unsigned int n);

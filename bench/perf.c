@@ -37,7 +37,7 @@ static void check(void)
 	close(fd);
 }
 
-static void side_open(struct group *g, unsigned int n, enum set set, bool map)
+static void open_events(struct group *g, unsigned int n, enum set set, bool map, bool grouped)
 {
 	unsigned int i;
 
@@ -45,13 +45,23 @@ static void side_open(struct group *g, unsigned int n, enum set set, bool map)
 	g->mapped = map;
 	for (i = 0; i < n; i++) {
 		g->fd[i] = must("perf_event_open",
-				open_event(events[set][i], 0, -1, i ? g->fd[0] : -1));
+				open_event(events[set][i], 0, -1, i && grouped ? g->fd[0] : -1));
 		if (!map)
 			continue;
 		g->page[i] = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, g->fd[i], 0);
 		if (g->page[i] == MAP_FAILED)
 			die("mmap: %s", strerror(errno));
 	}
+}
+
+static void side_open(struct group *g, unsigned int n, enum set set, bool map)
+{
+	open_events(g, n, set, map, true);
+}
+
+static void side_open_each(struct group *g, unsigned int n, enum set set, bool map)
+{
+	open_events(g, n, set, map, false);
 }
 
 static void side_open_cpu(unsigned int cpu, unsigned int n)
@@ -127,6 +137,7 @@ const struct side perf_side = {
 	.name		= "perf_event",
 	.check		= check,
 	.open		= side_open,
+	.open_each	= side_open_each,
 	.open_cpu	= side_open_cpu,
 	.close		= side_close,
 	.suspend	= side_suspend,

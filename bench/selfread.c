@@ -67,6 +67,10 @@ FOR_EACH_N(OURS)
 SELF_READ(selfread_pmc, 1, vperfctr_read_pmc(arg, 0, v))
 SELF_READ(selfread_tsc, 1, vperfctr_read(arg, v + 1, v, 1))
 
+/* two handles of one thread, of one counter each */
+SELF_READ(selfread_states, 2, (vperfctr_read(((struct vperfctr **)arg)[0], NULL, v, 1),
+			       vperfctr_read(((struct vperfctr **)arg)[1], NULL, v + 1, 1)))
+
 #define OUR_BIAS(i) vperfctr_read_pmc(arg, 0, &v[i])
 BIAS(our_bias, struct vperfctr *, OUR_BIAS)
 
@@ -96,6 +100,22 @@ static void measure_ours(void *arg)
 	}
 }
 
+static void measure_our_states(void *arg)
+{
+	struct vperfctr *v[2];
+	struct group g;
+	unsigned int i;
+
+	(void)arg;
+	side->open_each(&g, 2, SET_A, false);
+	for (i = 0; i < 2; i++) {
+		must("vperfctr_open_fd", vperfctr_open_fd(&v[i], g.fd[i], VPERFCTR_FD_MAP));
+		if (!(v[i]->page->cstatus & VPERFCTR_CSTATUS_RDPMC))
+			die("the page does not permit RDPMC: see 'rdpmc' in sysfs");
+	}
+	selfread_states_2(v);
+}
+
 void vperfctr_self_reads(void)
 {
 	static unsigned int numbers[] = { 1, 2, 4 };
@@ -103,6 +123,7 @@ void vperfctr_self_reads(void)
 
 	for (i = 0; i < 3; i++)
 		in_child(measure_ours, &numbers[i]);
+	in_child(measure_our_states, NULL);
 }
 
 /* ---- perf_event --------------------------------------------------------------- */
@@ -196,6 +217,9 @@ FOR_EACH_N(PERFS)
 #define PERFS_TIMES(n) SELF_READ(selfread_times, n, perf_read_all_times(arg, v, n))
 FOR_EACH_N(PERFS_TIMES)
 
+#define selfread_states_2 perf_selfread_states_2
+SELF_READ(selfread_states, 2, perf_read_all(arg, v, 2))
+
 #define PERF_BIAS(i) (v[i] = perf_read(arg))
 BIAS(perf_bias, void *, PERF_BIAS)
 
@@ -224,6 +248,15 @@ static void measure_perf(void *arg)
 	}
 }
 
+static void measure_perf_events(void *arg)
+{
+	struct group g;
+
+	(void)arg;
+	side->open_each(&g, 2, SET_A, true);
+	perf_selfread_states_2(&g);
+}
+
 void perf_self_reads(void)
 {
 	static unsigned int numbers[] = { 1, 2, 4 };
@@ -231,4 +264,5 @@ void perf_self_reads(void)
 
 	for (i = 0; i < 3; i++)
 		in_child(measure_perf, &numbers[i]);
+	in_child(measure_perf_events, NULL);
 }

@@ -27,6 +27,7 @@ struct arrangement {
 	bool mapped;		/* the counted tasks have mapped their pages */
 	bool suspended;		/* the counters are suspended */
 	bool threads;		/* threads of one process, not two processes */
+	bool each;		/* counted by n states, or n events without a group */
 
 	/* results, in shared memory */
 	volatile unsigned int yields;	/* by the other task */
@@ -35,6 +36,11 @@ struct arrangement {
 	double wrmsr, cr4;		/* per round trip */
 };
 
+static void open_counters(const struct arrangement *a, struct group *g, enum set set)
+{
+	(a->each ? side->open_each : side->open)(g, a->n, set, a->mapped);
+}
+
 static void other_task(struct arrangement *a)
 {
 	struct group g;
@@ -42,7 +48,7 @@ static void other_task(struct arrangement *a)
 	while (!a->go)
 		msleep(LOOK_MS);
 	if (a->counted == BOTH)
-		side->open(&g, a->n, SET_B, a->mapped);
+		open_counters(a, &g, SET_B);
 	real_time(true);
 	a->ready = true;
 	for (;;) {
@@ -89,7 +95,7 @@ static void round_trips(void *arg)
 	start_other(a);
 	/* not yet SCHED_FIFO: perf may have to wait for other tasks */
 	if (a->counted != NONE)
-		side->open(&g, a->n, SET_A, a->mapped);
+		open_counters(a, &g, SET_A);
 	if (a->suspended)
 		side->suspend(&g);
 	a->go = true;
@@ -233,6 +239,13 @@ void measure_switches(void)
 	}
 	if (!isolated)
 		return;
+	progress("switches of tasks that are counted by several states");
+	for (i = 1; i < 3; i++) {
+		emit_extra("switch_states.n%u", 0,
+			   (struct arrangement){ .counted = ONE, .n = numbers[i], .each = true });
+		emit_extra("switch_both_states.n%u", 0,
+			   (struct arrangement){ .counted = BOTH, .n = numbers[i], .each = true });
+	}
 	measure_counted_cpu();
 	measure_kernel_part();
 	progress("tasks that are not counted while another one is");

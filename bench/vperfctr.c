@@ -112,6 +112,33 @@ static void side_open(struct group *g, unsigned int n, enum set set, bool map)
 	open_state(g, n, set, map, VPERFCTR_OPEN_TRANSIENT);
 }
 
+/* The thread's own state, and those of observers beside it. */
+static void side_open_each(struct group *g, unsigned int n, enum set set, bool map)
+{
+	unsigned int i;
+
+	g->n = n;
+	g->mapped = map;
+	for (i = 0; i < n; i++) {
+		struct vperfctr_open req = {
+			.size = sizeof(req),
+			.flags = VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_TRANSIENT | (i ? VPERFCTR_OPEN_OBSERVER : 0),
+		};
+		struct request r;
+
+		make_request(&r, i + 1, set);
+		r.ctr[0] = r.ctr[i];
+		r.control.nractrs = 1;
+		g->fd[i] = must_ioctl(vperfctr_dev, VPERFCTR_OPEN, &req);
+		if (map) {
+			g->page[i] = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, g->fd[i], 0);
+			if (g->page[i] == MAP_FAILED)
+				die("mmap: %s", strerror(errno));
+		}
+		must_ioctl(g->fd[i], VPERFCTR_CONTROL, &r.control);
+	}
+}
+
 static void side_open_cpu(unsigned int cpu, unsigned int n)
 {
 	u32 mask = 1U << cpu;
@@ -177,6 +204,7 @@ const struct side vperfctr_side = {
 	.name		= "vperfctr",
 	.check		= check,
 	.open		= side_open,
+	.open_each	= side_open_each,
 	.open_cpu	= side_open_cpu,
 	.open_device	= open_device,
 	.close		= side_close,
