@@ -49,7 +49,7 @@ static u32 inherit;		/* VPERFCTR_CONTROL_INHERIT if there is such a feature */
 
 /* Numbers of things that the workers have done, in shared memory. */
 static struct {
-	u64 exact, self, trees, traced, execs, killed, signals, samples, attached;
+	u64 exact, self, beside, trees, traced, execs, killed, signals, samples, attached;
 	u64 offline, perf, held, unload, sets;
 	bool wanted;		/* by a set of CPUs: workers begin no lives */
 } *did;
@@ -267,6 +267,86 @@ static void live_self(void)
 	if (below(2))
 		check_ok(call(fd, VPERFCTR_UNLINK, NULL));
 	DID(self);
+}
+
+/* ---- lives: several states ----------------------------------------------------- */
+
+/* Count instructions in user mode by this general counter, on each kind of CPUs. */
+static void count_by(int fd, u32 nr, u32 flags)
+{
+	struct control control;
+	int err;
+
+	control_init(&control, 0);
+	control.c.nractrs = 1;
+	control.c.tsc_on = below(2);
+	if (info.nrkinds > 1 || below(2))
+		control_any_kind(&control);
+	for (u32 i = 0; i < info.nrkinds; i++) {
+		control.ctr[i].map = nr;
+		control.ctr[i].evntsel = INSNS_USER;
+		adapt_ctr(&control.ctr[i]);
+	}
+	control.c.flags = flags;
+	while ((err = set_control(fd, &control)) == -EBUSY)
+		sched_yield();
+	if (err)
+		wrong("CONTROL of counter %u: %s", nr, strerror(-err));
+}
+
+/* A state counts the TSC alone if all counters are used. */
+static int open_beside(u32 i)
+{
+	int fd = own_state(VPERFCTR_OPEN_TRANSIENT | (i ? VPERFCTR_OPEN_OBSERVER : 0));
+	struct control control;
+
+	if (i < nr_common_general()) {
+		count_by(fd, i, below(2) ? inherit : 0);
+		return fd;
+	}
+	control_init(&control, 0);
+	control.c.tsc_on = 1;
+	check_ok(set_control(fd, &control));
+	return fd;
+}
+
+/* Up to eight states, each of which counts, is suspended, and comes and goes on its own. */
+static void live_beside(void)
+{
+	u32 nr = 2 + below(VPERFCTR_MAX_STATES - 1), nrctrs = nr_common_general();
+	int fd[VPERFCTR_MAX_STATES];
+
+	doing = "beside";
+	if (nrctrs > nr)
+		nrctrs = nr;
+	for (u32 i = 0; i < nr; i++)
+		fd[i] = open_beside(i);
+	for (u32 rounds = 2 + below(20); rounds; rounds--) {
+		u32 i = below(nrctrs), other = below(nr);
+		unsigned long n = some_length();
+
+		if (!below(3))
+			migrate();
+		check_count(measure_self(fd[i], n), self_extra + 2 * n);
+		switch (below(5)) {
+		case 0:
+			check_ok(call(fd[other], VPERFCTR_SUSPEND, NULL));
+			check_count(measure_self(fd[i], n), i == other ? 0 : self_extra + 2 * n);
+			check_ok(call(fd[other], VPERFCTR_RESUME, NULL));
+			break;
+		case 1:
+			close(fd[other]);
+			if (i != other)
+				check_count(measure_self(fd[i], n), self_extra + 2 * n);
+			fd[other] = open_beside(other);
+			break;
+		case 2:
+			if (other < nrctrs)
+				count_by(fd[other], other, 0);
+			break;
+		}
+	}
+	DID(beside);
 }
 
 /* ---- lives: overflows, with signals and with a ring ------------------------------ */
@@ -768,7 +848,7 @@ static void live_attached(void)
 static void work(unsigned int number)
 {
 	static void (*const lives[])(void) = {
-		live_self, live_self, live_exec, live_traced, live_killed, live_attached,
+		live_self, live_beside, live_exec, live_traced, live_killed, live_attached,
 		live_attached,
 		/* Only with inheritance: */
 		live_tree, live_killed_tree,
@@ -1033,9 +1113,9 @@ int main(int argc, char **argv)
 	}
 	for (int i = 0; i < nr; i++)
 		failed |= wait_for(pids[i]);
-	printf("stress: %llu counts exact; lives: self %llu, trees %llu, traced %llu, exec %llu, "
+	printf("stress: %llu counts exact; lives: self %llu, beside %llu, trees %llu, traced %llu, exec %llu, "
 	       "killed %llu, signals %llu, samples %llu, attached %llu; CPU offline %llu, perf %llu, held %llu, unload refused %llu; sets of CPUs %llu\n",
-	       did->exact, did->self, did->trees, did->traced, did->execs, did->killed,
+	       did->exact, did->self, did->beside, did->trees, did->traced, did->execs, did->killed,
 	       did->signals, did->samples, did->attached, did->offline, did->perf, did->held, did->unload,
 	       did->sets);
 	if (!did->exact)
