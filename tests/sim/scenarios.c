@@ -1950,8 +1950,19 @@ static void count_time(void *arg)
 	(void)arg;
 }
 
+static void ask_for_counters(void *arg)
+{
+	struct vperfctr_info info = { .size = sizeof(info) };
+
+	must(user_device_ioctl(VPERFCTR_INFO, &info));
+	sim_require(!info.nrctrs && !(info.features & (VPERFCTR_FEATURE_ANY_KIND | VPERFCTR_FEATURE_PCINT)),
+		    "%u counters, and the features %#x", info.nrctrs, info.features);
+	(void)arg;
+}
+
 static void no_counters(void)
 {
+	user_wait(sim_process("asks", 1000, ask_for_counters, NULL));
 	given = 0;
 	user_wait(sim_process("counts time", 1000, count_time, NULL));
 }
