@@ -314,7 +314,7 @@ static void explain_open(int err, const char *device, struct vperfctr_why *why)
 		say(why, "the vperfctr module has another interface version than this program (see perfex -i): install the two from the same release, and reload the module");
 		break;
 	case -EEXIST:
-		say(why, "this thread has counters already, of another part of this program, or of the program that started it: a thread has one set of counters");
+		say(why, "this thread has counters already, of another part of this program, or of the program that started it: count beside it with VPERFCTR_OPEN_OBSERVER");
 		break;
 	case -EMLINK:
 		say(why, "this thread is counted as many times as the vperfctr module allows: end one of the programs that count it");

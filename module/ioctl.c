@@ -28,13 +28,13 @@
 static_assert(!(OPEN_FLAGS & 0xff000000));	/* these bits are for libraries */
 
 /* The layout is ABI and must not change. */
-static_assert(sizeof(struct vperfctr_info) == 216);
+static_assert(sizeof(struct vperfctr_info) == 232);
 static_assert(sizeof(struct vperfctr_open) == OPEN_SIZE_VER0);
 
 static int vperfctr_info_ioctl(struct vperfctr_info __user *arg)
 {
 	const struct vperfctr_info *of_kind;
-	struct vperfctr_ctr_set used;
+	struct vperfctr_ctr_set own, used;
 	struct vperfctr_info info;
 	u32 size, kind;
 	int err;
@@ -62,9 +62,11 @@ static int vperfctr_info_ioctl(struct vperfctr_info __user *arg)
 		info.features |= VPERFCTR_FEATURE_ANY_KIND;
 	info.abi_version = VPERFCTR_ABI_VERSION;
 	info.soft = vperfctr_soft_available();
-	used = vperfctr_used_by_observers();
+	vperfctr_used_ctrs(&own, &used);
 	info.used_pmcs = used.pmcs;
 	info.used_fixed = used.fixed;
+	info.own_pmcs = own.pmcs;
+	info.own_fixed = own.fixed;
 	if (vperfctr_may_count_kernel())
 		info.features |= VPERFCTR_FEATURE_KERNEL;
 	strscpy(info.driver_version, vperfctr_version, sizeof(info.driver_version));

@@ -456,7 +456,7 @@ int vperfctr_may_attach_to(struct task_struct *task, bool observer);
 int vperfctr_may_join(const struct vperfctr_state *parent, const struct task_struct *task);
 int vperfctr_joins(const struct vperfctr_state *parent, struct task_struct *task);
 int vperfctr_check_beside(struct vperfctr_state *st, const struct perfctr_cpu_control *control);
-struct vperfctr_ctr_set vperfctr_used_by_observers(void);
+void vperfctr_used_ctrs(struct vperfctr_ctr_set *own, struct vperfctr_ctr_set *observers);
 void vperfctr_attach(struct vperfctr_state *st, struct task_struct *task);
 void vperfctr_detach(struct vperfctr_state *st, bool missed);
 void vperfctr_detach_current(struct vperfctr_state *st, bool missed);

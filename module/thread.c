@@ -590,8 +590,8 @@ int vperfctr_check_beside(struct vperfctr_state *st, const struct perfctr_cpu_co
 	return err;
 }
 
-/* Return the counters that observers of current have. */
-struct vperfctr_ctr_set vperfctr_used_by_observers(void)
+/* Get the counters that the own state of current has, and those that observers have. */
+void vperfctr_used_ctrs(struct vperfctr_ctr_set *own, struct vperfctr_ctr_set *observers)
 {
 	struct owner_bucket *bucket = bucket_of(current);
 	struct controls c = { };
@@ -600,7 +600,10 @@ struct vperfctr_ctr_set vperfctr_used_by_observers(void)
 	raw_spin_lock_irq(&bucket->lock);
 	look_at_list(&b, &c, current, NULL);
 	raw_spin_unlock_irq(&bucket->lock);
-	return c.observed;
+	*observers = c.observed;
+	/* No two states have the same counter. */
+	own->pmcs = c.used.pmcs & ~c.observed.pmcs;
+	own->fixed = c.used.fixed & ~c.observed.fixed;
 }
 
 /* ---- the states of a thread ----------------------------------------------- */

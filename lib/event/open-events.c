@@ -41,15 +41,15 @@ int __vperfctr_parse_names(struct vperfctr_event *event, const char *names,
 /* More kinds than any module has. */
 #define MAX_KINDS	16
 
-/* Take out the counters that the thread's observers use: the thread itself cannot have them. */
-static void leave_to_observers(struct vperfctr_info *info)
+/* Take out the counters that other states of the thread use; beside: also those of its own state. */
+static void leave_to_others(struct vperfctr_info *info, bool beside)
 {
-	info->pmc_mask &= ~info->used_pmcs;
-	info->fixed_mask &= ~info->used_fixed;
+	info->pmc_mask &= ~(info->used_pmcs | (beside ? info->own_pmcs : 0));
+	info->fixed_mask &= ~(info->used_fixed | (beside ? info->own_fixed : 0));
 }
 
 /* Describe one kind, or all.  Returns the number of kinds, or a negative error number. */
-static int describe_kinds(struct vperfctr_info *info, unsigned int kind)
+static int describe_kinds(struct vperfctr_info *info, unsigned int kind, bool beside)
 {
 	const bool any = kind == VPERFCTR_ANY_KIND;
 	unsigned int i, nr = 1;
@@ -59,7 +59,7 @@ static int describe_kinds(struct vperfctr_info *info, unsigned int kind)
 		err = vperfctr_info(&info[i], any ? i : kind);
 		if (err)
 			return err;
-		leave_to_observers(&info[i]);
+		leave_to_others(&info[i], beside);
 		if (any && info->features & VPERFCTR_FEATURE_ANY_KIND)
 			nr = info->nrkinds < MAX_KINDS ? info->nrkinds : MAX_KINDS;
 	}
@@ -115,9 +115,18 @@ static int choose_table(struct vperfctr_ctr *table, uint64_t *soft, const char *
 	return n;
 }
 
+/* Return the beginning of a reason: the processor may have more counters than are left. */
+static const char *others_text(const struct vperfctr_info *info, bool beside, int err)
+{
+	const uint64_t own = beside ? info->own_pmcs | info->own_fixed : 0;
+
+	return (err == -ENOSPC || err == -EOPNOTSUPP) && (info->used_pmcs | info->used_fixed | own) ?
+	       "beside the counters by which others count this thread: " : "";
+}
+
 /* Fill in a control by names, with this library's structures. */
 static int fill_control(struct vperfctr_control *control, struct vperfctr_ctr *ctr,
-			unsigned int room, const char *names, unsigned int kind,
+			unsigned int room, const char *names, unsigned int kind, bool beside,
 			struct vperfctr_why *why)
 {
 	struct vperfctr_ctr table[VPERFCTR_MAX_CTRS];
@@ -125,7 +134,7 @@ static int fill_control(struct vperfctr_control *control, struct vperfctr_ctr *c
 	int i, k, n, nrkinds;
 	uint64_t soft = 0;
 
-	nrkinds = describe_kinds(info, kind);
+	nrkinds = describe_kinds(info, kind, beside);
 	if (nrkinds == -EINVAL)
 		return __vperfctr_refuse(why, nrkinds, "there is no kind %u of CPUs", kind);
 	if (nrkinds < 0)
@@ -138,10 +147,11 @@ static int fill_control(struct vperfctr_control *control, struct vperfctr_ctr *c
 
 		n = choose_table(table, &soft, names, &info[k], &why_kind);
 		if (n < 0 && nrkinds > 1)
-			return __vperfctr_refuse(why, n, "on CPUs of kind %d: %s", k,
-						 why_kind.text);
+			return __vperfctr_refuse(why, n, "on CPUs of kind %d: %s%s", k,
+						 others_text(&info[k], beside, n), why_kind.text);
 		if (n < 0)
-			return __vperfctr_refuse(why, n, "%s", why_kind.text);
+			return __vperfctr_refuse(why, n, "%s%s", others_text(&info[k], beside, n),
+						 why_kind.text);
 		if ((unsigned int)(n * (k + 1)) > room)
 			return __vperfctr_refuse(why, -EOVERFLOW,
 						 "there is room for %u counters only", room);
@@ -174,7 +184,7 @@ int vperfctr_event_control_sized(struct vperfctr_control *control, size_t size,
 		return __vperfctr_refuse(why, -EINVAL, "a control has not %zu bytes, or a counter not %zu",
 					 size, ctr_size);
 	err = fill_control(&filled, all, room < ARRAY_SIZE(all) ? room : ARRAY_SIZE(all), names,
-			   kind, why);
+			   kind, false, why);
 	if (err)
 		return err;
 	for (i = 0; i < (filled.nractrs + filled.nrictrs) * (filled.nrkinds ? filled.nrkinds : 1); i++)
@@ -217,6 +227,60 @@ static bool lacks_counters(void)
 	return !vperfctr_info(&info, 0) && !info.nrctrs;
 }
 
+/* A control for the kinds of CPUs on which the calling thread may run. */
+struct chosen {
+	struct vperfctr_ctr ctr[MAX_KINDS * VPERFCTR_MAX_CTRS];
+	struct vperfctr_control control;
+};
+
+static int choose(struct chosen *c, const char *names, bool beside, struct vperfctr_why *why)
+{
+	unsigned int kind;
+	int err = fill_control(&c->control, c->ctr, ARRAY_SIZE(c->ctr), names, VPERFCTR_ANY_KIND,
+			       beside, why);
+
+	if (!err)
+		return 0;
+	kind = only_kind();
+	return kind == VPERFCTR_ANY_KIND ? err :
+	       fill_control(&c->control, c->ctr, ARRAY_SIZE(c->ctr), names, kind, beside, why);
+}
+
+static int open_chosen(struct vperfctr **v, const struct chosen *c, unsigned int flags,
+		       struct vperfctr_why *why)
+{
+	int err = vperfctr_open_control(v, &c->control, flags);
+
+	if (err)
+		vperfctr_why(err, VPERFCTR_WHY_CONTROL, &c->control, why);
+	return err;
+}
+
+/*
+ * Another part of the program has the thread's own state: count beside it, by counters that it
+ * does not use.  Returns -EEXIST if they do not suffice.
+ */
+static int open_beside(struct vperfctr **v, const char *names, struct vperfctr_why *why)
+{
+	struct vperfctr_why beside = { "" };
+	struct chosen c;
+	int err = choose(&c, names, true, &beside);
+
+	if (!err)
+		err = open_chosen(v, &c, VPERFCTR_OPEN_OBSERVER, &beside);
+	switch (err) {
+	case -ENOSPC:
+	case -EINVAL:
+	case -EOPNOTSUPP:
+	case -EADDRINUSE:
+	case -EXFULL:
+		return __vperfctr_refuse(why, -EEXIST, "this thread has counters already, and by the others: %.800s",
+					 beside.text);
+	}
+	*why = beside;
+	return err;
+}
+
 /*
  * Count by the module.  *unusable: it cannot count for this caller now, whatever the events
  * are, so perf_event may.  Where the module refuses the events themselves, as they are not
@@ -225,22 +289,13 @@ static bool lacks_counters(void)
 static int open_module(struct vperfctr **v, const char *names, bool *unusable,
 		       struct vperfctr_why *why)
 {
-	struct vperfctr_ctr ctr[MAX_KINDS * VPERFCTR_MAX_CTRS];
-	struct vperfctr_control control;
-	unsigned int kind;
-	int err;
+	struct chosen c;
+	int err = choose(&c, names, false, why);
 
-	err = vperfctr_event_control(&control, ctr, ARRAY_SIZE(ctr), names, VPERFCTR_ANY_KIND, why);
-	if (err) {
-		kind = only_kind();
-		if (kind != VPERFCTR_ANY_KIND)
-			err = vperfctr_event_control(&control, ctr, ARRAY_SIZE(ctr), names, kind,
-						     why);
-	}
 	if (!err) {
-		err = vperfctr_open_control(v, &control, VPERFCTR_OPEN_TRANSIENT);
-		if (err)
-			vperfctr_why(err, VPERFCTR_WHY_CONTROL, &control, why);
+		err = open_chosen(v, &c, VPERFCTR_OPEN_TRANSIENT, why);
+		if (err == -EEXIST)
+			err = open_beside(v, names, why);
 	} else if (err == -EOPNOTSUPP && lacks_counters()) {
 		*unusable = true;
 		return __vperfctr_refuse(why, err, "the module has no counters here, as in many virtual machines");

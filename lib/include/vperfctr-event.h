@@ -210,7 +210,8 @@ __VPERFCTR_PASS_SIZE int vperfctr_event_control(struct vperfctr_control *control
  * Count events by name, for the calling thread: open a transient state, choose counters,
  * and start.  names are those of vperfctr_event_control().  Counter i of the handle counts
  * the i-th of them, software events left out: vperfctr_counter_name() returns its name.
- * vperfctr_read_soft() reads software events.  vperfctr_close() ends the counting.
+ * vperfctr_read_soft() reads software events.  vperfctr_close() ends the counting.  Another part
+ * of the program may count the same thread: this counts beside it, by other counters.
  *
  * Where the module cannot count for the caller, perf_event_open(2) counts, and
  * vperfctr_backend() returns VPERFCTR_BACKEND_PERF.  why->text is then the module's reason, and
@@ -237,8 +238,8 @@ __VPERFCTR_PASS_SIZE int vperfctr_event_control(struct vperfctr_control *control
  * Errors; *v is then NULL.  If neither can count, the error is the module's, unless that is
  * not loaded, and why->text has both reasons:
  *
- *	-EEXIST	the thread has a state, so that perf_event has no counters either: see "Two
- *		users in one thread" in <vperfctr.h>
+ *	-EEXIST	the thread has a state, which leaves not enough counters for these events, and
+ *		perf_event has none: see "Two users in one thread" in <vperfctr.h>
  *	-EBUSY	perf_event or the NMI watchdog holds the counters
  *	-ENODEV	the module is not loaded, and perf_event cannot count, or may not be used
  *	-ENOSPC	(also) perf_event cannot count these events at once

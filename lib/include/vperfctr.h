@@ -56,7 +56,8 @@
  * Two users in one thread: a thread has one state of its own, and so one control, beside
  * those of observers such as perfex: see VPERFCTR_OPEN_OBSERVER.  If two parts of
  * a program want to count the same thread, the second one's vperfctr_open() with
- * VPERFCTR_OPEN_CREAT fails with -EEXIST.  It must not open the state without CREAT and
+ * VPERFCTR_OPEN_CREAT fails with -EEXIST.  vperfctr_count() then makes a state beside it, by
+ * VPERFCTR_OPEN_OBSERVER, with counters that the first part does not use.  A part must not open the state without CREAT and
  * give it another control: that zeroes the sums that the first part reads.
  * vperfctr_open(3) says what the second part can do.
  *

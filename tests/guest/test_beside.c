@@ -184,6 +184,8 @@ START_TEST(errors)
 	assert_ok(call(dev, VPERFCTR_INFO, &mine));
 	ck_assert_uint_eq(mine.used_pmcs, 1ULL << nth_general(1));
 	ck_assert_uint_eq(mine.used_fixed, 0);
+	ck_assert_uint_eq(mine.own_pmcs, 1ULL << nth_general(0));
+	ck_assert_uint_eq(mine.own_fixed, 0);
 	/* A suspended state keeps its counter, and one that has stopped does not. */
 	assert_ok(call(own, VPERFCTR_SUSPEND, NULL));
 	assert_errno(count_in(observer, 0, 0), EADDRINUSE);

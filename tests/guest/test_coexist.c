@@ -147,10 +147,33 @@ START_TEST(perf)
 }
 END_TEST
 
-/* Two parts of a program in one thread.  While the module counts, perf has no counters. */
+/* Return what region() counts besides the loop. */
+static uint64_t overhead_of(struct vperfctr *v)
+{
+	region(v, 1);
+	return region(v, 1) - 2;
+}
+
+/* Names of events for all counters that can count instructions. */
+static const char *all_names(void)
+{
+	static char names[VPERFCTR_MAX_CTRS * sizeof("instructions:u")];
+	struct vperfctr_info mine;
+	unsigned int i, n;
+
+	ck_assert_int_eq(vperfctr_info(&mine, 0), 0);
+	n = __builtin_popcountll(mine.pmc_mask) + (mine.fixed_mask & 1);
+	*names = '\0';
+	for (i = 0; i < n; i++)
+		strcat(strcat(names, i ? "," : ""), "instructions:u");
+	return names;
+}
+
+/* Two parts of a program in one thread, which do not know of each other. */
 START_TEST(second_handle)
 {
 	struct vperfctr *v, *second;
+	uint64_t overhead[2];
 	int err;
 
 	set_watchdog(_i);
@@ -158,22 +181,36 @@ START_TEST(second_handle)
 	ck_assert_int_eq(vperfctr_event_open(&v, "instructions:u", &why), 0);
 	ck_assert_uint_eq(vperfctr_backend(v), beside_watchdog);
 	check(try_software("task-clock,page-faults"));
-	if (beside_watchdog == VPERFCTR_BACKEND_PERF) {
-		check(try_counters(VPERFCTR_BACKEND_PERF));
-	} else {
-		err = vperfctr_event_open(&second, "instructions:u", &why);
-		ck_assert_int_eq(err, -EEXIST);
-		ck_assert_ptr_null(second);
-		ck_assert_msg(strstr(why.text, "this thread has counters already") != NULL, "%s", why.text);
-		ck_assert_msg(strstr(why.text, "; and by perf_event: the module has the counters") != NULL, "%s",
-			      why.text);
-		/* The whole is refused, and software events alone are not. */
-		ck_assert_int_eq(vperfctr_event_open(&second, "task-clock,instructions:u", NULL), -EEXIST);
-		ck_assert_int_eq(vperfctr_event_open(&second, "task-clock", &why), 0);
-		ck_assert_uint_eq(vperfctr_backend(second), VPERFCTR_BACKEND_PERF);
-		ck_assert_ptr_nonnull(strstr(why.text, "this thread has counters already"));
+	check(try_counters(beside_watchdog));
+	if (beside_watchdog == VPERFCTR_BACKEND_MODULE) {
+		ck_assert_int_eq(vperfctr_event_open(&second, "instructions:u", &why), 0);
+		ck_assert_uint_eq(vperfctr_backend(second), VPERFCTR_BACKEND_MODULE);
+		overhead[0] = overhead_of(v);
+		overhead[1] = overhead_of(second);
+		ck_assert_uint_eq(region(v, 1000), 2000 + overhead[0]);
+		ck_assert_uint_eq(region(second, 1001), 2002 + overhead[1]);
+		/* The first one may end first. */
+		vperfctr_close(v);
+		ck_assert_uint_eq(region(second, 1001), 2002 + overhead[1]);
+		v = second;
+		ck_assert_int_eq(vperfctr_event_open(&second, "instructions:u", &why), 0);
 		vperfctr_close(second);
-		ck_assert_int_gt(region(v, 10), 20);
+		/* Where the counters do not suffice, the first ones go on. */
+		err = vperfctr_event_open(&second, all_names(), &why);
+		ck_assert_int_eq(err, -ENOSPC);
+		ck_assert_ptr_null(second);
+		ck_assert_msg(strstr(why.text, "beside the counters by which others count this thread") != NULL, "%s",
+			      why.text);
+		ck_assert_uint_eq(region(v, 1001), 2002 + overhead[1]);
+	}
+	vperfctr_close(v);
+	/* The other way round: a state of the thread's own, and too much beside it. */
+	ck_assert_int_eq(vperfctr_event_open(&v, "instructions:u", &why), 0);
+	if (beside_watchdog == VPERFCTR_BACKEND_MODULE) {
+		err = vperfctr_event_open(&second, all_names(), &why);
+		ck_assert_int_eq(err, -EEXIST);
+		ck_assert_msg(strstr(why.text, "this thread has counters already, and by the others: ") != NULL, "%s",
+			      why.text);
 	}
 	vperfctr_close(v);
 	set_watchdog(true);

@@ -784,6 +784,8 @@ static void count_offcore(void *arg)
 	must(user_device_ioctl(VPERFCTR_INFO, &info));
 	sim_require(info.used_pmcs == 2 && !info.used_fixed, "INFO says that %#llx and %#llx are used",
 		    info.used_pmcs, info.used_fixed);
+	sim_require(info.own_pmcs == 1 && !info.own_fixed, "INFO says that %#llx and %#llx are the thread's",
+		    info.own_pmcs, info.own_fixed);
 	/* A state that has stopped for good has no counter. */
 	must(user_ioctl(own, VPERFCTR_UNLINK, NULL));
 	must(control_offcore(observer, 0, 2));

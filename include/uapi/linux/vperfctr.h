@@ -176,6 +176,8 @@ struct vperfctr_info {
 	__u64 watchdog_fixed;	/* fixed counters that it keeps: not in fixed_mask */
 	__u64 used_pmcs;	/* general counters that observers of the calling thread use */
 	__u64 used_fixed;	/* fixed counters that they use: see VPERFCTR_OPEN_OBSERVER */
+	__u64 own_pmcs;		/* general counters that the calling thread's own state uses */
+	__u64 own_fixed;	/* fixed counters that it uses */
 };
 
 /*

@@ -63,7 +63,7 @@ int open(const char *path, int flags, ...)
 
 static int get_info(struct vperfctr_info *info)
 {
-	fill(info, info->size, 216);
+	fill(info, info->size, 232);
 	info->abi_version = VPERFCTR_ABI_VERSION;
 	info->cpu_type = VPERFCTR_CPU_INTEL_ARCH;
 	info->features = VPERFCTR_FEATURE_KERNEL | VPERFCTR_FEATURE_RDTSC | VPERFCTR_FEATURE_ANY_KIND;

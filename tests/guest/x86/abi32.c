@@ -9,7 +9,7 @@
 #include "common.h"
 
 _Static_assert(sizeof(void *) == 4, "to be built with -m32");
-_Static_assert(sizeof(struct vperfctr_info) == 216, "the same as in 64-bit programs");
+_Static_assert(sizeof(struct vperfctr_info) == 232, "the same as in 64-bit programs");
 _Static_assert(sizeof(struct vperfctr_open) == 24, "");
 _Static_assert(sizeof(struct vperfctr_ctr) == 32, "");
 _Static_assert(sizeof(struct vperfctr_control) == 88, "");
