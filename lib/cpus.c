@@ -40,6 +40,8 @@ int vperfctr_read_cpus_sized(struct vperfctr *v, struct vperfctr_read_cpus *read
 	if (!__vperfctr_is_size(size, __VPERFCTR_SIZE_WITH(struct vperfctr_read_cpus, size)))
 		return -EINVAL;
 	read->size = (uint32_t)size;
+	if (to_handle(v)->perf)
+		return __vperfctr_perf_read_cpus(to_handle(v), read);
 	return __vperfctr_ioctl(vperfctr_fd(v), VPERFCTR_READ_CPUS, read);
 }
 

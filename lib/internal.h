@@ -80,6 +80,7 @@ int __vperfctr_control_call(int fd, unsigned long request, const void *arg,
 int __vperfctr_perf_read(const struct vperfctr_handle *h, uint64_t *tsc, uint64_t *pmc,
 			 unsigned int first, unsigned int nr);
 int __vperfctr_perf_read_state(const struct vperfctr_handle *h, struct vperfctr_read *read);
+int __vperfctr_perf_read_cpus(const struct vperfctr_handle *h, struct vperfctr_read_cpus *read);
 int __vperfctr_perf_pause(struct vperfctr_handle *h, bool pause);
 int __vperfctr_perf_reset(struct vperfctr_handle *h);
 int __vperfctr_perf_stop(struct vperfctr_handle *h, bool unlink);

@@ -8,6 +8,13 @@
  * pinned: of a child whose group failed perf_event reports neither time nor counts.  Such a
  * group, and one on CPUs of several kinds, can lose time.  Then the time for which it was
  * enabled differs from the time for which it counted, and a read returns an error.
+ *
+ * A handle has one such group, or several with the same events, whose counts are added: one for
+ * each thread, or for each CPU, or for each thread on each CPU.  The last are for samples:
+ * perf_event has no buffer for a thread and its children on all CPUs.  The group of a CPU on
+ * which the thread does not run is enabled there, too.  So each such thread has a clock besides,
+ * an event that nothing can keep from counting.  The groups of a thread that has lost no time
+ * have counted for as long as its clock.
  */
 #include <linux/perf_event.h>
 #include <signal.h>
@@ -23,14 +30,19 @@
 
 struct __vperfctr_perf {
 	unsigned int nrctrs;		/* counters */
-	unsigned int nr;		/* all events */
+	unsigned int nr;		/* all events of a group */
+	unsigned int nrgroups;		/* that are open */
+	unsigned int nrcpus;		/* groups of a thread, which follow each other */
+	unsigned int nrclocks;		/* of threads; 0: they have one group each */
+	int *clock;
+	int *cpu;			/* of each group, if CPUs are counted, or NULL */
 	pid_t tid;			/* the thread that is counted */
 	bool suspended, stopped, unlinked;
 	uint32_t soft;			/* VPERFCTR_SOFT_* that are counted */
 	uint32_t mult, shift;		/* ticks of the TSC to nanoseconds; mult 0: not known */
 	/* The place of each counter and software counter in the group. */
 	uint8_t place[VPERFCTR_MAX_CTRS], soft_place[VPERFCTR_NR_SOFT];
-	int fd[VPERFCTR_PERF_MAX];	/* the group's leader is the first */
+	int *fd;			/* of all groups; of each, the leader is the first */
 	uint64_t base_time, base[VPERFCTR_PERF_MAX];	/* at the last reset */
 };
 
@@ -40,17 +52,35 @@ struct group {
 	uint64_t value[VPERFCTR_PERF_MAX];
 };
 
-static int perf_open(struct perf_event_attr *attr, pid_t tid, int leader)
+/* The events of a group, in its order. */
+struct layout {
+	unsigned int nr;
+	const struct __vperfctr_perf_event *event[VPERFCTR_PERF_MAX];
+	const struct perf_event_attr *sample;	/* NULL: no event makes samples */
+	unsigned int flags;
+};
+
+static int perf_open(struct perf_event_attr *attr, pid_t tid, int cpu, int leader)
 {
-	int fd = (int)syscall(SYS_perf_event_open, attr, tid, -1, leader, PERF_FLAG_FD_CLOEXEC);
+	int fd = (int)syscall(SYS_perf_event_open, attr, tid, cpu, leader, PERF_FLAG_FD_CLOEXEC);
 
 	return fd < 0 ? -errno : fd;
 }
 
 static void fill_attr(struct perf_event_attr *attr, const struct __vperfctr_perf_event *event,
-		      unsigned int flags, bool leader)
+		      const struct layout *layout, bool leader)
 {
+	const unsigned int flags = layout->flags;
+
 	memset(attr, 0, sizeof(*attr));
+	if (layout->sample && event->period) {
+		*attr = *layout->sample;
+		/* One of the events reports what the threads do. */
+		if (!leader)
+			attr->task = attr->comm = attr->comm_exec = attr->mmap = attr->mmap2 = 0;
+		if (!attr->freq)
+			attr->sample_period = event->period;
+	}
 	attr->size = sizeof(*attr);
 	attr->type = event->type;
 	attr->config = event->config;
@@ -68,55 +98,122 @@ static void fill_attr(struct perf_event_attr *attr, const struct __vperfctr_perf
 	attr->enable_on_exec = !!(flags & VPERFCTR_PERF_EXEC);
 }
 
+static void free_perf(struct __vperfctr_perf *p)
+{
+	free(p->fd);
+	free(p->clock);
+	free(p->cpu);
+	free(p);
+}
+
 static void close_events(const struct __vperfctr_perf *p)
 {
-	unsigned int i = p->nr;
+	unsigned int i = p->nrgroups * p->nr;
 
 	while (i--)
 		close(p->fd[i]);
+	for (i = p->nrclocks; i--;)
+		close(p->clock[i]);
 }
 
-/* Open one event, as a member of the group. */
-static int add_event(struct __vperfctr_perf *p, const struct __vperfctr_perf_event *event,
-		     pid_t tid, unsigned int flags)
+static void place_event(struct __vperfctr_perf *p, struct layout *layout,
+			const struct __vperfctr_perf_event *event)
 {
+	if (event->soft)
+		p->soft_place[__builtin_ctz(event->soft)] = (uint8_t)layout->nr;
+	else
+		p->place[p->nrctrs++] = (uint8_t)layout->nr;
+	p->soft |= event->soft;
+	layout->event[layout->nr++] = event;
+}
+
+/* Order the events.  A group with counters must have one of these as its leader. */
+static void lay_out(struct __vperfctr_perf *p, struct layout *layout,
+		    const struct __vperfctr_perf_event *event, unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		if (!event[i].soft)
+			place_event(p, layout, &event[i]);
+	for (i = 0; i < nr; i++)
+		/* The same software event may be asked for twice. */
+		if (event[i].soft && !(event[i].soft & p->soft))
+			place_event(p, layout, &event[i]);
+	p->nr = layout->nr;
+}
+
+/* Open a group.  All of it is open, or none. */
+static int open_group(struct __vperfctr_perf *p, const struct layout *layout, pid_t tid, int cpu)
+{
+	int *fd = &p->fd[p->nrgroups * p->nr], err;
+	struct perf_event_attr attr;
+	unsigned int i;
+
+	for (i = 0; i < layout->nr; i++) {
+		fill_attr(&attr, layout->event[i], layout, !i);
+		fd[i] = perf_open(&attr, tid, cpu, i ? fd[0] : -1);
+		if (fd[i] >= 0)
+			continue;
+		err = fd[i];
+		while (i--)
+			close(fd[i]);
+		return err;
+	}
+	p->nrgroups++;
+	return 0;
+}
+
+static int open_clock(struct __vperfctr_perf *p, const struct layout *layout, pid_t tid)
+{
+	static const struct __vperfctr_perf_event event = {
+		.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_TASK_CLOCK, .user = 1,
+	};
 	struct perf_event_attr attr;
 	int fd;
 
-	fill_attr(&attr, event, flags, !p->nr);
-	fd = perf_open(&attr, tid, p->nr ? p->fd[0] : -1);
+	fill_attr(&attr, &event, layout, true);
+	fd = perf_open(&attr, tid, -1, -1);
 	if (fd < 0)
 		return fd;
-	p->fd[p->nr++] = fd;
+	p->clock[p->nrclocks++] = fd;
 	return 0;
 }
 
-/* Open all events.  A group with counters must have one of these as its leader. */
-static int add_events(struct __vperfctr_perf *p, const struct __vperfctr_perf_event *event,
-		      unsigned int nr, pid_t tid, unsigned int flags)
+static bool has_clocks(const struct __vperfctr_perf_place *place)
 {
-	unsigned int i;
-	int err;
+	return place->tid[0] >= 0 && place->cpu[0] >= 0;
+}
 
-	for (i = 0; i < nr; i++) {
-		if (event[i].soft)
-			continue;
-		p->place[p->nrctrs++] = (uint8_t)p->nr;
-		err = add_event(p, &event[i], tid, flags);
-		if (err)
-			return err;
-	}
-	for (i = 0; i < nr; i++) {
-		/* The same software event may be asked for twice. */
-		if (!event[i].soft || event[i].soft & p->soft)
-			continue;
-		p->soft |= event[i].soft;
-		p->soft_place[__builtin_ctz(event[i].soft)] = (uint8_t)p->nr;
-		err = add_event(p, &event[i], tid, flags);
-		if (err)
-			return err;
-	}
+static int alloc_events(struct __vperfctr_perf *p, const struct __vperfctr_perf_place *place)
+{
+	const size_t nr = (size_t)place->nrtids * place->nrcpus;
+
+	p->fd = (int *)calloc(nr * p->nr, sizeof(*p->fd));
+	p->clock = (int *)calloc(place->nrtids, sizeof(*p->clock));
+	p->cpu = place->tid[0] < 0 ? (int *)calloc(nr, sizeof(*p->cpu)) : NULL;
+	if (!p->fd || !p->clock || (place->tid[0] < 0 && !p->cpu))
+		return -ENOMEM;
+	p->nrcpus = p->cpu ? 1 : place->nrcpus;
+	if (p->cpu)
+		memcpy(p->cpu, place->cpu, nr * sizeof(*p->cpu));
 	return 0;
+}
+
+/* Open all groups of all threads that there are. */
+static int open_groups(struct __vperfctr_perf *p, const struct layout *layout,
+		       const struct __vperfctr_perf_place *place)
+{
+	unsigned int t, c;
+	int err = alloc_events(p, place);
+
+	for (t = 0; t < place->nrtids && !err; t++) {
+		for (c = 0; c < place->nrcpus && !err; c++)
+			err = open_group(p, layout, place->tid[t], place->cpu[c]);
+		if (!err && has_clocks(place))
+			err = open_clock(p, layout, place->tid[t]);
+	}
+	return err;
 }
 
 /* Find out how perf_event makes nanoseconds of the TSC.  Where it does not, mult remains 0. */
@@ -131,7 +228,7 @@ static void read_clock(struct __vperfctr_perf *p)
 	};
 	const size_t size = (size_t)sysconf(_SC_PAGESIZE);
 	const struct perf_event_mmap_page *page;
-	int fd = perf_open(&attr, 0, -1);
+	int fd = perf_open(&attr, 0, -1, -1);
 	void *map;
 
 	if (fd < 0)
@@ -153,28 +250,81 @@ static uint64_t to_ticks(const struct __vperfctr_perf *p, uint64_t ns)
 	return (ns / p->mult << p->shift) + (ns % p->mult << p->shift) / p->mult;
 }
 
-/* Read what the group has counted since the last reset.  EBUSY: not all was counted. */
-static int read_group(const struct __vperfctr_perf *p, struct group *g)
+/* Read a group that nr events have. */
+static int read_one(int fd, struct group *g, unsigned int nr)
 {
-	ssize_t n = read(p->fd[0], g, sizeof(*g));
-	unsigned int i;
+	ssize_t n = read(fd, g, sizeof(*g));
 
 	if (n < 0)
 		return -errno;
 	/* 0: a pinned group lost its counters. */
-	if (!n || g->enabled != g->running)
+	if (!n)
 		return -EBUSY;
-	if (g->nr != p->nr)
-		return -EIO;
-	g->running -= p->base_time;
+	return g->nr == nr ? 0 : -EIO;
+}
+
+/*
+ * Add the counts of a thread or a CPU, whose groups begin with this one.  Its clock is read first,
+ * as it may run on.
+ */
+static int add_counts(const struct __vperfctr_perf *p, unsigned int first, struct group *sum)
+{
+	struct group g, clock = { .enabled = 0 };
+	uint64_t running = 0;
+	unsigned int i, k;
+	int err = p->nrclocks ? read_one(p->clock[first / p->nrcpus], &clock, 1) : 0;
+
+	for (i = first; i < first + p->nrcpus && !err; i++) {
+		err = read_one(p->fd[i * p->nr], &g, p->nr);
+		if (err)
+			break;
+		running += g.running;
+		if (!p->nrclocks)
+			clock = g;
+		for (k = 0; k < p->nr; k++)
+			sum->value[k] += g.value[k];
+	}
+	if (err)
+		return err;
+	sum->running += clock.running;
+	/* Groups that are enabled before the clock may have counted a moment longer. */
+	return p->nrclocks ? (running < clock.running ? -EBUSY : 0) :
+			     (clock.enabled != running ? -EBUSY : 0);
+}
+
+/* Read what all groups have counted since the last reset.  EBUSY: not all was counted. */
+static int read_group(const struct __vperfctr_perf *p, struct group *sum)
+{
+	unsigned int i;
+	int err = 0;
+
+	memset(sum, 0, sizeof(*sum));
+	for (i = 0; i < p->nrgroups && !err; i += p->nrcpus)
+		err = add_counts(p, i, sum);
+	sum->running -= p->base_time;
 	for (i = 0; i < p->nr; i++)
-		g->value[i] -= p->base[i];
+		sum->value[i] -= p->base[i];
+	return err;
+}
+
+static int enable_all(const int *fd, unsigned int nr, unsigned int step, bool on)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		if (ioctl(fd[i * step], on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0))
+			return -errno;
 	return 0;
 }
 
+/* Start or stop.  Clocks run only while the groups do. */
 static int enable_group(const struct __vperfctr_perf *p, bool on)
 {
-	return ioctl(p->fd[0], on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0) ? -errno : 0;
+	int err = on ? 0 : enable_all(p->clock, p->nrclocks, 1, on);
+
+	if (!err)
+		err = enable_all(p->fd, p->nrgroups, p->nr, on);
+	return err || !on ? err : enable_all(p->clock, p->nrclocks, 1, on);
 }
 
 /* Start, and see whether the counters suffice. */
@@ -189,43 +339,70 @@ static int start(struct __vperfctr_perf *p, unsigned int flags)
 	return err ? err : read_group(p, &g);
 }
 
-int __vperfctr_open_perf(struct vperfctr **v, const struct __vperfctr_perf_event *event,
-			 unsigned int nr, pid_t tid, unsigned int flags)
+int __vperfctr_open_perf_at(struct vperfctr **v, const struct __vperfctr_perf_event *event,
+			    unsigned int nr, const struct __vperfctr_perf_place *place,
+			    const struct perf_event_attr *sample, unsigned int flags)
 {
+	struct layout layout = { .sample = sample, .flags = flags };
 	struct __vperfctr_perf *p;
 	int err;
 
 	*v = NULL;
-	if (!nr || nr > 2 * VPERFCTR_MAX_CTRS)
+	if (!nr || nr > 2 * VPERFCTR_MAX_CTRS || !place->nrtids || !place->nrcpus)
 		return -EINVAL;
 	p = (struct __vperfctr_perf *)calloc(1, sizeof(*p));
 	if (!p)
 		return -ENOMEM;
-	p->tid = tid ? tid : (pid_t)syscall(SYS_gettid);
-	err = add_events(p, event, nr, tid, flags);
-	if (!err)
+	p->tid = place->tid[0] ? place->tid[0] : (pid_t)syscall(SYS_gettid);
+	lay_out(p, &layout, event, nr);
+	err = open_groups(p, &layout, place);
+	if (!err && !(flags & VPERFCTR_PERF_STOPPED))
 		err = start(p, flags);
 	if (!err)
 		err = __vperfctr_new_handle(v, p->fd[0], 0);
 	if (err) {
 		close_events(p);
-		free(p);
+		free_perf(p);
 		return err;
 	}
-	read_clock(p);
+	p->suspended = flags & VPERFCTR_PERF_STOPPED;
+	if (flags & VPERFCTR_PERF_NS)
+		p->mult = 1;
+	else
+		read_clock(p);
 	to_handle(*v)->perf = p;
+	return 0;
+}
+
+int __vperfctr_open_perf(struct vperfctr **v, const struct __vperfctr_perf_event *event,
+			 unsigned int nr, pid_t tid, unsigned int flags)
+{
+	const int any = -1;
+	const struct __vperfctr_perf_place place = { &tid, &any, 1, 1 };
+	int err = __vperfctr_open_perf_at(v, event, nr, &place, NULL, flags);
+
 	/* As a handle with a page: it belongs to the thread that is counted. */
-	if (!tid) {
+	if (!err && !tid) {
 		to_handle(*v)->mapper = getpid();
 		(*v)->thread = __vperfctr_thread();
 	}
-	return 0;
+	return err;
+}
+
+void __vperfctr_perf_groups(const struct vperfctr *v, struct __vperfctr_perf_groups *groups)
+{
+	const struct __vperfctr_perf *p = to_const_handle(v)->perf;
+
+	groups->nrgroups = p->nrgroups;
+	groups->nrcpus = p->cpu ? p->nrgroups : p->nrcpus;
+	groups->nrevents = p->nr;
+	groups->fd = p->fd;
 }
 
 void __vperfctr_perf_close(struct __vperfctr_perf *p)
 {
 	close_events(p);
-	free(p);
+	free_perf(p);
 }
 
 static bool has_thread(const struct vperfctr_handle *h)
@@ -325,6 +502,37 @@ int __vperfctr_perf_read_state(const struct vperfctr_handle *h, struct vperfctr_
 	if (soft)
 		fill_soft(p, &g, soft);
 	return 0;
+}
+
+/* Read the counts of each CPU.  None of them can have been offline: its group would count nothing. */
+int __vperfctr_perf_read_cpus(const struct vperfctr_handle *h, struct vperfctr_read_cpus *read)
+{
+	struct vperfctr_cpu *cpu = (struct vperfctr_cpu *)(uintptr_t)read->cpus;
+	uint64_t *sums = (uint64_t *)(uintptr_t)read->sums;
+	const struct __vperfctr_perf *p = h->perf;
+	const bool room = read->nrcpus >= p->nrgroups && read->nrctrs >= p->nrctrs;
+	unsigned int i, k;
+	struct group g;
+	int err = 0;
+
+	if (!p->cpu)
+		return -ENOTTY;
+	read->nrcpus = p->nrgroups;
+	read->nrctrs = p->nrctrs;
+	if (!room)
+		return -EOVERFLOW;
+	for (i = 0; i < p->nrgroups && !err; i++, sums += sums ? 1 + p->nrctrs : 0) {
+		memset(&g, 0, sizeof(g));
+		err = add_counts(p, i, &g);
+		if (cpu)
+			cpu[i] = (struct vperfctr_cpu){ .cpu = (uint32_t)p->cpu[i] };
+		if (!sums)
+			continue;
+		sums[0] = p->mult ? to_ticks(p, g.running) : 0;
+		for (k = 0; k < p->nrctrs; k++)
+			sums[1 + k] = g.value[p->place[k]];
+	}
+	return err;
 }
 
 /* ---- control --------------------------------------------------------------------- */

@@ -179,8 +179,21 @@ static int explain(int err, const char *names, struct vperfctr_why *why)
 	}
 }
 
-int __vperfctr_count_perf(struct vperfctr **v, const char *names, pid_t tid, unsigned int flags,
-			  struct vperfctr_why *why)
+/*
+ * Let a clock make samples.  They are taken where the time passes, also in the kernel, unless the
+ * caller may not see that.  Of CPUs it is another clock, which runs whatever they do.
+ */
+static void sample_clock(struct __vperfctr_perf_event *clock, bool cpus, bool kernel)
+{
+	if (cpus)
+		clock->config = PERF_COUNT_SW_CPU_CLOCK;
+	clock->kernel = kernel;
+}
+
+int __vperfctr_count_perf_at(struct vperfctr **v, const char *names, const uint64_t *period,
+			     const struct __vperfctr_perf_place *place,
+			     const struct perf_event_attr *sample, unsigned int flags,
+			     struct vperfctr_why *why)
 {
 	/* Page faults are two events. */
 	struct __vperfctr_perf_event perf[2 * VPERFCTR_MAX_CTRS];
@@ -194,8 +207,28 @@ int __vperfctr_count_perf(struct vperfctr **v, const char *names, pid_t tid, uns
 	n = __vperfctr_parse_names(event, names, &info, why);
 	if (n < 0)
 		return n;
-	for (i = 0; i < n; i++)
+	for (i = 0; i < n; i++) {
 		nr += translate(&perf[nr], &event[i]);
-	err = __vperfctr_open_perf(v, perf, nr, tid, flags & ~VPERFCTR_PERF_RAW);
+		if (!period || !period[i])
+			continue;
+		perf[nr - 1].period = period[i];
+		if (event[i].soft)
+			sample_clock(&perf[nr - 1], place->tid[0] < 0,
+				     info.features & VPERFCTR_FEATURE_KERNEL);
+	}
+	if (place->nrtids == 1 && !place->tid[0])
+		err = __vperfctr_open_perf(v, perf, nr, 0, flags & ~VPERFCTR_PERF_RAW);
+	else
+		err = __vperfctr_open_perf_at(v, perf, nr, place, sample,
+					      flags & ~VPERFCTR_PERF_RAW);
 	return err && !(flags & VPERFCTR_PERF_RAW) ? explain(err, names, why) : err;
+}
+
+int __vperfctr_count_perf(struct vperfctr **v, const char *names, pid_t tid, unsigned int flags,
+			  struct vperfctr_why *why)
+{
+	const int any = -1;
+	const struct __vperfctr_perf_place place = { &tid, &any, 1, 1 };
+
+	return __vperfctr_count_perf_at(v, names, NULL, &place, NULL, flags, why);
 }

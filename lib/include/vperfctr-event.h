@@ -280,6 +280,17 @@ void __vperfctr_perf_info(struct vperfctr_info *info);
 int __vperfctr_count_perf(struct vperfctr **v, const char *names, pid_t tid, unsigned int flags,
 			  struct vperfctr_why *why);
 
+struct perf_event_attr;
+struct __vperfctr_perf_place;
+/*
+ * The same for threads or CPUs.  period: of each name: 0: it is counted only; otherwise it makes
+ * samples as *sample says.  NULL: none does.
+ */
+int __vperfctr_count_perf_at(struct vperfctr **v, const char *names, const uint64_t *period,
+			     const struct __vperfctr_perf_place *place,
+			     const struct perf_event_attr *sample, unsigned int flags,
+			     struct vperfctr_why *why);
+
 #ifdef __cplusplus
 #pragma GCC diagnostic pop
 }

@@ -24,10 +24,11 @@
 #define LEADER_NAME	"fake-perf"
 
 static struct {
-	unsigned int nr;		/* events of the group */
+	unsigned int nr;		/* events of all groups */
 	struct perf_event_attr attr[MAX_EVENTS];
-	int fd[MAX_EVENTS], group[MAX_EVENTS];
-	pid_t tid;
+	int fd[MAX_EVENTS], group[MAX_EVENTS], cpu[MAX_EVENTS];
+	pid_t tid, tids[MAX_EVENTS];
+	uint64_t ran[MAX_EVENTS];	/* besides `running`, of a group's leader */
 	unsigned int fail_at;		/* this event is refused */
 	int fail;			/* with this errno; 0: none is */
 	int device;			/* the errno of opening the module's device; 0: ENOENT */
@@ -57,7 +58,7 @@ static long refuse(int err)
 	return -1;
 }
 
-static long open_event(const struct perf_event_attr *attr, pid_t tid, int group)
+static long open_event(const struct perf_event_attr *attr, pid_t tid, int cpu, int group)
 {
 	int fd;
 
@@ -73,6 +74,8 @@ static long open_event(const struct perf_event_attr *attr, pid_t tid, int group)
 	fd = memfd_create(LEADER_NAME, 0);
 	k.attr[k.nr] = *attr;
 	k.fd[k.nr] = fd;
+	k.cpu[k.nr] = cpu;
+	k.tids[k.nr] = tid;
 	k.group[k.nr++] = group;
 	k.tid = tid;
 	return fd;
@@ -90,9 +93,10 @@ long __wrap_syscall(long number, ...)
 	va_end(ap);
 	if (number != SYS_perf_event_open)
 		return __real_syscall(number, arg[0], arg[1], arg[2], arg[3], arg[4]);
-	if ((int)arg[2] != -1 || arg[4] != PERF_FLAG_FD_CLOEXEC)
+	if (arg[4] != PERF_FLAG_FD_CLOEXEC)
 		abort();
-	return open_event((const struct perf_event_attr *)arg[0], (pid_t)arg[1], (int)arg[3]);
+	return open_event((const struct perf_event_attr *)arg[0], (pid_t)arg[1], (int)arg[2],
+			  (int)arg[3]);
 }
 
 int __wrap_open(const char *path, int flags, ...)
@@ -102,24 +106,38 @@ int __wrap_open(const char *path, int flags, ...)
 	return k.device ? (int)refuse(k.device) : __real_open(no_device, flags, 0600);
 }
 
+/* Return: the event of a descriptor that leads a group, or k.nr. */
+static unsigned int find_leader(int fd)
+{
+	unsigned int i;
+
+	for (i = 0; i < k.nr; i++)
+		if (k.fd[i] == fd && k.group[i] == -1)
+			break;
+	return i;
+}
+
 ssize_t __wrap_read(int fd, void *buf, size_t size)
 {
-	uint64_t out[3 + MAX_EVENTS] = { k.nr, k.enabled, k.running };
+	uint64_t out[3 + MAX_EVENTS] = { 0, k.enabled };
+	unsigned int i, first = find_leader(fd);
 
-	if (!k.nr || fd != k.fd[0])
+	if (first == k.nr)
 		return __real_read(fd, buf, size);
 	if (k.lost)
 		return 0;
-	memcpy(&out[3], k.value, sizeof(k.value));
-	if (size < (3 + k.nr) * 8)
+	out[2] = k.running + k.ran[first];
+	for (i = first; i < k.nr && (i == first || k.group[i] == fd); i++)
+		out[3 + out[0]++] = k.value[i];
+	if (size < (3 + out[0]) * 8)
 		return refuse(ENOSPC);
-	memcpy(buf, out, (3 + k.nr) * 8);
-	return (ssize_t)(3 + k.nr) * 8;
+	memcpy(buf, out, (3 + out[0]) * 8);
+	return (ssize_t)(3 + out[0]) * 8;
 }
 
 int __wrap_ioctl(int fd, unsigned long request, ...)
 {
-	if (!k.nr || fd != k.fd[0])
+	if (find_leader(fd) == k.nr)
 		return (int)refuse(ENOTTY);
 	k.enables += request == PERF_EVENT_IOC_ENABLE;
 	k.disables += request == PERF_EVENT_IOC_DISABLE;
@@ -516,6 +534,167 @@ START_TEST(changes)
 }
 END_TEST
 
+static void check_read(struct vperfctr *v, int result, uint64_t ticks, uint64_t count)
+{
+	uint64_t sums[2];
+	struct vperfctr_read read = { .nrctrs = 1, .sums = (uintptr_t)sums };
+
+	ck_assert_int_eq(vperfctr_read_state(v, &read), result);
+	if (result)
+		return;
+	ck_assert_uint_eq(sums[0], ticks);
+	ck_assert_uint_eq(sums[1], count);
+}
+
+/* The counts of several threads are added, and all of them must have counted all the time. */
+START_TEST(threads)
+{
+	static const pid_t tids[] = { 70, 71, 72 };
+	static const int any = -1;
+	const struct __vperfctr_perf_place place = { tids, &any, 3, 1 };
+	struct vperfctr *v;
+	unsigned int i;
+
+	ck_assert_int_eq(__vperfctr_count_perf_at(&v, "instructions:u,cycles:u", NULL, &place, NULL,
+						  VPERFCTR_PERF_NS, &why), 0);
+	ck_assert_uint_eq(k.nr, 6);
+	for (i = 0; i < 6; i++) {
+		ck_assert_int_eq(k.tids[i], tids[i / 2]);
+		ck_assert_int_eq(k.cpu[i], -1);
+		ck_assert_int_eq(k.group[i], i & 1 ? k.fd[i - 1] : -1);
+	}
+	ck_assert_uint_eq(k.enables, 3);
+	k.enabled = k.running = 100;
+	k.value[0] = 5;
+	k.value[2] = 70;
+	k.value[4] = 900;
+	k.value[5] = 1;
+	{
+		uint64_t sums[3];
+		struct vperfctr_read read = { .nrctrs = 2, .sums = (uintptr_t)sums };
+
+		ck_assert_int_eq(vperfctr_read_state(v, &read), 0);
+		ck_assert_uint_eq(sums[0], 300);
+		ck_assert_uint_eq(sums[1], 975);
+		ck_assert_uint_eq(sums[2], 1);
+		k.ran[2] = (uint64_t)-1;
+		ck_assert_int_eq(vperfctr_read_state(v, &read), -EBUSY);
+		k.ran[2] = 0;
+	}
+	ck_assert_int_eq(vperfctr_unlink(v), 0);
+	ck_assert_uint_eq(k.disables, 3);
+	vperfctr_close(v);
+	/* If the last one is refused, none remains. */
+	k.nr = 0;
+	k.fail_at = 5;
+	k.fail = ESRCH;
+	ck_assert_int_eq(__vperfctr_count_perf_at(&v, "instructions:u,cycles:u", NULL, &place, NULL,
+						  VPERFCTR_PERF_RAW, &why), -ESRCH);
+	ck_assert_ptr_null(v);
+}
+END_TEST
+
+/*
+ * On each CPU, a thread's group is enabled all the time, and counts where the thread runs.  Its
+ * clock says how long it has run.
+ */
+START_TEST(thread_on_cpus)
+{
+	static const pid_t tids[] = { 70, 71 };
+	static const int cpus[] = { 0, 3 };
+	static const uint64_t period[] = { 1000 };
+	const struct __vperfctr_perf_place place = { tids, cpus, 2, 2 };
+	struct perf_event_attr sample = { .sample_type = PERF_SAMPLE_IP, .mmap = 1, .comm = 1 };
+	struct __vperfctr_perf_groups groups;
+	struct vperfctr *v;
+
+	ck_assert_int_eq(__vperfctr_count_perf_at(&v, "instructions:u", period, &place, &sample,
+						  VPERFCTR_PERF_NS | VPERFCTR_PERF_INHERIT, &why),
+			 0);
+	/* Of each thread, two groups and a clock. */
+	ck_assert_uint_eq(k.nr, 6);
+	ck_assert_int_eq(k.cpu[0], 0);
+	ck_assert_int_eq(k.cpu[1], 3);
+	ck_assert_int_eq(k.cpu[2], -1);
+	ck_assert_int_eq(k.tids[2], 70);
+	ck_assert_int_eq(k.tids[3], 71);
+	ck_assert_uint_eq(k.attr[0].sample_period, 1000);
+	ck_assert_uint_eq(k.attr[0].sample_type, PERF_SAMPLE_IP);
+	ck_assert_uint_eq(k.attr[0].mmap & k.attr[0].comm, 1);
+	ck_assert_uint_eq(k.attr[2].config, PERF_COUNT_SW_TASK_CLOCK);
+	ck_assert_uint_eq(k.attr[2].sample_type, 0);
+	__vperfctr_perf_groups(v, &groups);
+	ck_assert_uint_eq(groups.nrgroups, 4);
+	ck_assert_uint_eq(groups.nrcpus, 2);
+	ck_assert_uint_eq(groups.nrevents, 1);
+	ck_assert_int_eq(groups.fd[2], k.fd[3]);
+	/* The first thread has run on both CPUs, the second one on CPU 3. */
+	k.enabled = 100;
+	k.ran[0] = 30;
+	k.ran[1] = 12;
+	k.ran[2] = 42;
+	k.ran[4] = 8;
+	k.ran[5] = 8;
+	k.value[0] = 3;
+	k.value[1] = 4;
+	k.value[4] = 5;
+	k.value[2] = k.value[5] = 1000000;
+	check_read(v, 0, 50, 12);
+	/* It has run where the group did not count. */
+	k.ran[1]--;
+	check_read(v, -EBUSY, 0, 0);
+	k.ran[1]++;
+	check_read(v, 0, 50, 12);
+	vperfctr_close(v);
+}
+END_TEST
+
+START_TEST(cpus)
+{
+	static const pid_t none = -1;
+	static const int cpu[] = { 1, 2, 4 };
+	const struct __vperfctr_perf_place place = { &none, cpu, 1, 3 };
+	struct vperfctr_cpu read_cpus[3];
+	uint64_t sums[3 * 3];
+	struct vperfctr_read_cpus read = {
+		.nrcpus = 2, .nrctrs = 2, .cpus = (uintptr_t)read_cpus, .sums = (uintptr_t)sums,
+	};
+	struct vperfctr *v;
+	unsigned int i;
+
+	ck_assert_int_eq(__vperfctr_count_perf_at(&v, "instructions,cycles", NULL, &place, NULL,
+						  VPERFCTR_PERF_NS | VPERFCTR_PERF_STOPPED, &why),
+			 0);
+	ck_assert_uint_eq(k.nr, 6);
+	ck_assert_uint_eq(k.enables, 0);
+	ck_assert_int_eq(vperfctr_resume(v), 0);
+	ck_assert_uint_eq(k.enables, 3);
+	ck_assert_int_eq(vperfctr_read_cpus(v, &read), -EOVERFLOW);
+	ck_assert_uint_eq(read.nrcpus, 3);
+	k.enabled = k.running = 9;
+	for (i = 0; i < 6; i++)
+		k.value[i] = 10 + i;
+	ck_assert_int_eq(vperfctr_read_cpus(v, &read), 0);
+	for (i = 0; i < 3; i++) {
+		ck_assert_uint_eq(read_cpus[i].cpu, (unsigned int)cpu[i]);
+		ck_assert_uint_eq(sums[3 * i], 9);
+		ck_assert_uint_eq(sums[3 * i + 1], 10 + 2 * i);
+		ck_assert_uint_eq(sums[3 * i + 2], 11 + 2 * i);
+	}
+	k.ran[4] = (uint64_t)-1;
+	ck_assert_int_eq(vperfctr_read_cpus(v, &read), -EBUSY);
+	k.ran[4] = 0;
+	ck_assert_int_eq(vperfctr_suspend(v), 0);
+	ck_assert_uint_eq(k.disables, 3);
+	vperfctr_close(v);
+	/* Threads are no CPUs. */
+	k.nr = 0;
+	v = open_ok("instructions:u");
+	ck_assert_int_eq(vperfctr_read_cpus(v, &read), -ENOTTY);
+	vperfctr_close(v);
+}
+END_TEST
+
 /* A region works by system calls, too. */
 START_TEST(region)
 {
@@ -641,6 +820,9 @@ int main(void)
 	tcase_add_test(t, modes);
 	tcase_add_test(t, changes);
 	tcase_add_test(t, region);
+	tcase_add_test(t, threads);
+	tcase_add_test(t, thread_on_cpus);
+	tcase_add_test(t, cpus);
 	tcase_add_test(t, owner);
 	tcase_add_test(t, command);
 	suite_add_tcase(s, t);
