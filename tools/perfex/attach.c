@@ -13,6 +13,9 @@
  * process is being stopped, its running threads can start others.  So its list of
  * threads is read again until all known threads are stopped and no new one is found.
  *
+ * Where the module cannot count, perf_event has events for each thread that there is, which are
+ * inherited.
+ *
  * If perfex is killed, the kernel releases the threads.  It also removes the states,
  * which are transient.
  */
@@ -21,6 +24,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <sys/eventfd.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -29,7 +33,7 @@
 #include <unistd.h>
 
 #include "gate.h"
-#include "perfex.h"
+#include "perf-count.h"
 
 struct thread {
 	struct tracee trace;
@@ -45,6 +49,7 @@ struct thread {
 struct session {
 	const struct targets *targets;
 	const struct vperfctr_control *control;
+	const struct perf_count *perf;	/* NULL: the module counts */
 	const struct interval *interval;
 	struct sampler *sampler;	/* or NULL */
 	double next;		/* end of the current interval, or the next look at the rings */
@@ -385,11 +390,119 @@ static int attach_set(struct session *s, const struct target *target, struct err
 	if (!err && c.missed &&
 	    !(c.status & (VPERFCTR_STATUS_PRIVILEGED | VPERFCTR_STATUS_FORBIDDEN)))
 		return fail_counted_already(e, target->id, PROC);
-	return with ? s->sampler->start(s->sampler->arg, target, e) : 0;
+	return with ? s->sampler->start(s->sampler->arg, target, t->v, e) : 0;
 }
 
+/* ---- perf_event ------------------------------------------------------------------- */
+
+/* A process that starts threads all the time has other ones after each look. */
+#define TRIES	20
+
+/* Open a handle for all threads of a target.  *gone: one of them has ended meanwhile */
+static int open_all(struct session *s, const struct target *target, const pid_t *tids,
+		    unsigned int nr, bool *gone, struct error *e)
+{
+	struct thread *t = new_thread(s, target->id);
+
+	if (!t)
+		return fail_with(e, "out of memory");
+	t->set = true;
+	t->process = target->process;
+	if (perf_count_threads(&t->v, s->perf, tids, nr, 0, gone, e))
+		return -1;
+	s->nr++;
+	return 0;
+}
+
+/* The same for one of them. */
+static int open_one(struct session *s, pid_t tid, bool *gone, struct error *e)
+{
+	struct thread *t = new_thread(s, tid);
+
+	if (!t)
+		return fail_with(e, "out of memory");
+	if (perf_count_threads(&t->v, s->perf, &tid, 1, 0, gone, e))
+		return *gone ? 0 : -1;
+	read_name(t);
+	s->nr++;
+	return 0;
+}
+
+static int open_threads(struct session *s, const struct target *target, const pid_t *tids,
+			unsigned int nr, bool *gone, struct error *e)
+{
+	unsigned int i;
+	int err = 0;
+
+	if (s->sampler)
+		return open_all(s, target, tids, nr, gone, e);
+	for (i = 0; i < nr && !err; i++)
+		err = open_one(s, tids[i], gone, e);
+	*gone = false;
+	return err;
+}
+
+static void close_from(struct session *s, unsigned int first)
+{
+	while (s->nr > first)
+		vperfctr_close(s->threads[--s->nr].v);
+}
+
+/* True if each thread of the target is among these: none was started meanwhile. */
+static bool is_complete(const struct target *target, const pid_t *tids, unsigned int nr)
+{
+	unsigned int nrnow, i, k = 0;
+	pid_t *now = perf_list_threads(target, &nrnow);
+
+	for (i = 0; i < nrnow; i++) {
+		while (k < nr && tids[k] < now[i])
+			k++;
+		if (k == nr || tids[k] != now[i])
+			break;
+	}
+	free(now);
+	return i == nrnow;
+}
+
+/*
+ * Count all threads of a target.  One that is started meanwhile is either counted by what it
+ * inherits or by nothing, and nothing tells which.  So if there is one, begin again.
+ */
+static int attach_perf(struct session *s, const struct target *target, struct error *e)
+{
+	const unsigned int first = s->nr;
+	unsigned int i, nr;
+	bool gone, done = false;
+	pid_t *tids;
+	int err = 0;
+
+	for (i = 0; i < TRIES && !done && !err; i++) {
+		close_from(s, first);
+		tids = perf_list_threads(target, &nr);
+		if (!nr) {
+			free(tids);
+			return fail_trace(e, -ESRCH, target->id, PROC);
+		}
+		gone = false;
+		err = open_threads(s, target, tids, nr, &gone, e);
+		done = !err && !gone && is_complete(target, tids, nr);
+		if (gone)
+			err = 0;
+		free(tids);
+	}
+	if (err)
+		return err;
+	if (!done)
+		return fail_with(e, "process %d starts threads faster than perf_event can count them: count by the vperfctr module, or try again later",
+				 (int)target->id);
+	s->nrcounted += nr;
+	return s->sampler ? s->sampler->start(s->sampler->arg, target, s->threads[first].v, e) : 0;
+}
+
+/* ---- all targets -------------------------------------------------------------------- */
+
 /* Return: 1: the module cannot; -1: *e */
-static int attach_sets(struct session *s, struct error *e)
+static int attach_all(struct session *s, struct error *e)
 {
 	unsigned int i, pass;
 	int ret;
@@ -401,7 +514,7 @@ static int attach_sets(struct session *s, struct error *e)
 
 			if (t->process != !pass || is_in_set(s, t))
 				continue;
-			ret = attach_set(s, t, e);
+			ret = s->perf ? attach_perf(s, t, e) : attach_set(s, t, e);
 			if (ret)
 				return ret;
 		}
@@ -510,7 +623,7 @@ static int read_all(struct session *s, struct error *e)
 	for (i = 0; !err && i < s->nr; i++)
 		if (s->threads[i].v)
 			err = read_again(s, &s->threads[i], &grace);
-	return err ? fail_with(e, "cannot read the counters: %s", strerror(-err)) : 0;
+	return err ? fail_read(e, err, s->perf) : 0;
 }
 
 /*
@@ -629,14 +742,15 @@ static void poll_threads(struct session *s)
 		t = find_thread(s, targets->target[i].id);
 		if (!t || !t->v)
 			continue;
-		if (!t->set) {
+		if (!t->set && !s->perf) {
 			s->polls[i].fd = vperfctr_fd(t->v);
 			continue;
 		}
 		s->polls[i].fd = (int)syscall(SYS_pidfd_open, t->trace.tid, PIDFD_THREAD);
 		s->polls[i].events = POLLIN;
 		if (s->polls[i].fd < 0) {
-			s->polls[i].fd = vperfctr_fd(t->v);
+			/* An event of perf's that has no buffer is ready all the time. */
+			s->polls[i].fd = s->perf ? eventfd(0, EFD_CLOEXEC) : vperfctr_fd(t->v);
 			s->polls[i].events = 0;
 			s->look = true;
 		}
@@ -827,7 +941,9 @@ static unsigned int poll_rings(struct session *s)
 	if (!s->sampler)
 		return 0;
 	for (i = 0; i < s->nr; i++)
-		rings[i] = (struct pollfd){ .fd = vperfctr_fd(s->threads[i].v), .events = POLLIN };
+		rings[i] = (struct pollfd){
+			.fd = s->sampler->fd(s->sampler->arg, s->threads[i].v), .events = POLLIN,
+		};
 	return s->nr;
 }
 
@@ -910,7 +1026,7 @@ static void add_parts(struct session *s, struct result *r)
 		add_part(r, &s->members[i]);
 		sums_subtract(&rest, &s->members[i].counts.own);
 	}
-	if (!inherits(s->control) || (s->nr && s->threads[0].set && !s->per_thread))
+	if (!inherits(s->control) || s->perf || (s->nr && s->threads[0].set && !s->per_thread))
 		return;
 	part = result_add_part(r, &rest);
 	if (part) {
@@ -928,7 +1044,7 @@ static void collect_counts(struct session *s, struct result *r, struct error *e)
 		return;
 	i = (unsigned int)-(s->nrmembers || s->sampler ? end_sets(s) : end_families(s));
 	if (i) {
-		fail_with(e, "cannot read the counters: %s", strerror((int)i));
+		fail_read(e, -(int)i, s->perf);
 		return;
 	}
 	/* There are no more samples. */
@@ -949,8 +1065,8 @@ static int count_attached(struct session *s, char **argv, double timeout,
 
 	if (open_ends(s, e))
 		return -1;
-	err = attach_sets(s, e);
-	if (!err && s->per_thread)
+	err = attach_all(s, e);
+	if (!err && s->per_thread && !s->perf)
 		err = open_members(s, e);
 	if (err > 0) {
 		err = stop_and_open(s, e);
@@ -1003,11 +1119,11 @@ static void raise_limit(struct rlimit *old)
 
 int attach_and_count(const struct targets *targets, char **argv, double timeout,
 		     bool per_thread, const struct vperfctr_control *control,
-		     const struct interval *interval, struct sampler *sampler, struct result *r,
-		     struct error *e)
+		     const struct perf_count *perf, const struct interval *interval,
+		     struct sampler *sampler, struct result *r, struct error *e)
 {
 	struct session s = {
-		.targets = targets, .control = control, .per_thread = per_thread,
+		.targets = targets, .control = control, .perf = perf, .per_thread = per_thread,
 		.interval = interval, .next = interval->ms / 1e3, .sampler = sampler,
 	};
 	/* As it was before the first try, if the counters are waited for. */

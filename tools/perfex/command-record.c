@@ -184,6 +184,8 @@ static const struct option_entry record_options[] = {
 	{ 0, "max-stack", "N", "with -g, write at most N calls of each sample (64)", set_max_stack, 0 },
 	{ 'o', "output", "FILE", "write to FILE, and not to perfex.data, whose old file is kept as perfex.data.old; - is standard output",
 	  OPTION_TEXT(output) },
+	{ 0, "backend", "HOW", "sample by the vperfctr module or by perf_event: module or perf; auto: by perf_event where the module cannot",
+	  set_backend, 0 },
 	{ 'q', "quiet", NULL, "print no line about the samples", OPTION_FLAG(quiet) },
 	{ 'v', "verbose", NULL, "also print each event's counter and its control", OPTION_FLAG(verbose) },
 	{ 'i', NULL, NULL, NULL, OPTION_FLAG(no_inherit) },

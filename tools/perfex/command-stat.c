@@ -219,7 +219,7 @@ static int set_log_fd(struct parsing *p, const char *arg, struct error *e)
 	return 0;
 }
 
-static int set_backend(struct parsing *p, const char *arg, struct error *e)
+int set_backend(struct parsing *p, const char *arg, struct error *e)
 {
 	return backend_parse(&p->o->backend, arg, "--backend", e);
 }

@@ -11,6 +11,7 @@
 
 #include "cpus.h"
 #include "gate.h"
+#include "perf-count.h"
 
 #define SYS_CPU		"/sys/devices/system/cpu"
 
@@ -220,13 +221,13 @@ static int choose_all(struct cpus *cpus, const struct vperfctr_cpu_mask *all,
 	return 0;
 }
 
-int cpus_find(struct cpus *cpus, const char *list, struct error *e)
+int cpus_find(struct cpus *cpus, const char *list, bool perf, struct error *e)
 {
 	struct vperfctr_cpu_mask *all = NULL, *able = NULL, *online = NULL;
 	int err;
 
-	err = vperfctr_cpus(&all);
-	if (!err)
+	err = perf ? perf_cpus(&all, &able) : vperfctr_cpus(&all);
+	if (!err && !perf)
 		err = vperfctr_kind_cpus(&able, VPERFCTR_ANY_KIND);
 	if (err) {
 		free(all);
@@ -374,7 +375,7 @@ int cpus_choose(struct cpus *cpus, const struct options *o, struct kinds *kinds,
 	struct targets targets = { .nr = 0 };
 	int ret;
 
-	if (cpus_find(cpus, o->cpu_list, e))
+	if (cpus_find(cpus, o->cpu_list, false, e))
 		return -1;
 	targets.cpus = cpus->mask;
 	ret = kind_choose(o->kind, &targets, kinds, try, arg, e);
@@ -384,6 +385,19 @@ int cpus_choose(struct cpus *cpus, const struct options *o, struct kinds *kinds,
 	    cpus_keep_kind(cpus, &kinds->info[0], o->cpu_list, e))
 		return -1;
 	return cpus_divide(cpus, o->split, e) ? -1 : ret;
+}
+
+int cpus_choose_perf(struct cpus *cpus, const struct options *o, struct kinds *kinds,
+		     kind_fn *try, void *arg, struct error *e)
+{
+	int ret;
+
+	if (o->split == SPLIT_KIND)
+		return fail_with(e, "perf_event does not know kinds of CPUs: --per-kind needs the module");
+	if (cpus_find(cpus, o->cpu_list, true, e))
+		return -1;
+	ret = try(kinds, arg, e);
+	return ret < 0 || cpus_divide(cpus, o->split, e) ? -1 : ret;
 }
 
 void cpus_free(struct cpus *cpus)
@@ -482,6 +496,7 @@ static void judge_cpus(const struct cpus *cpus, struct result *r, struct error *
 struct session {
 	struct cpus *cpus;
 	struct vperfctr *v;
+	const struct perf_count *perf;	/* NULL: the module counts */
 	const struct interval *interval;
 	struct sampler *sampler;	/* NULL: there are no samples */
 	bool failed;			/* no more samples are written; the command runs on */
@@ -509,7 +524,7 @@ static int report_interval(struct session *s, struct error *e)
 	int err = interval_end(s->interval, &s->start, read_session, s);
 
 	if (err)
-		return fail_with(e, "cannot read the counters: %s", strerror(-err));
+		return fail_read(e, err, s->perf);
 	s->next = interval_next(s->interval, &s->start, s->next);
 	return 0;
 }
@@ -580,7 +595,7 @@ static int await_end(struct session *s, bool *told, struct error *e)
 			return s->failed ? -1 : 0;
 		err = gate_step(s->interval->gate, seconds_since(&s->start), read_session, s);
 		if (err)
-			return fail_with(e, "cannot read the counters: %s", strerror(-err));
+			return fail_read(e, err, s->perf);
 		waiting_show(&s->waiting, seconds_since(&s->start), s->timeout);
 		sig = await_signal(s, &info);
 		if (sig && sig != SIGCHLD) {
@@ -621,7 +636,7 @@ static int count_session(struct session *s, char **argv, struct result *r, struc
 	if (!err)
 		err = read_cpus(s->cpus, s->v, &r->counts.own);
 	if (err)
-		return fail_with(e, "cannot read the counters: %s", strerror(-err));
+		return fail_read(e, err, s->perf);
 	if (drain(s, true, e))
 		return -1;
 	r->status = s->command ? run_status(s->wstatus) : 0;
@@ -648,14 +663,30 @@ static int begin_samples(const struct session *s, struct error *e)
 {
 	int err = vperfctr_ring_open(s->v, &s->sampler->ring);
 
-	return err ? fail_ring(e, err) : s->sampler->start(s->sampler->arg, NULL, e);
+	return err ? fail_ring(e, err) : s->sampler->start(s->sampler->arg, NULL, s->v, e);
 }
 
-static int start_session(const struct session *s, const struct vperfctr_control *control,
+static int start_perf(struct session *s, struct error *e)
+{
+	int err;
+
+	if (perf_count_cpus(&s->v, s->perf, s->cpus->mask, e) ||
+	    (s->sampler && s->sampler->start(s->sampler->arg, NULL, s->v, e)))
+		return -1;
+	err = vperfctr_resume(s->v);
+	return err ? fail_read(e, err, true) : 0;
+}
+
+static int start_session(struct session *s, const struct vperfctr_control *control,
 			 struct error *e)
 {
 	int err;
 
+	if (s->perf)
+		return start_perf(s, e);
+	err = vperfctr_open_cpus(&s->v, s->cpus->mask, 0);
+	if (err)
+		return fail_open_cpus(e, err);
 	if (s->sampler && begin_samples(s, e))
 		return -1;
 	err = vperfctr_control(s->v, control);
@@ -663,11 +694,12 @@ static int start_session(const struct session *s, const struct vperfctr_control 
 }
 
 int cpus_count(struct cpus *cpus, char **argv, double timeout,
-	       const struct vperfctr_control *control, const struct interval *interval,
-	       struct sampler *sampler, struct result *r, struct error *e)
+	       const struct vperfctr_control *control, const struct perf_count *perf,
+	       const struct interval *interval, struct sampler *sampler, struct result *r,
+	       struct error *e)
 {
 	struct session s = {
-		.cpus = cpus, .interval = interval, .next = interval->ms / 1e3, .timeout = timeout,
+		.cpus = cpus, .perf = perf, .interval = interval, .next = interval->ms / 1e3, .timeout = timeout,
 		.sampler = sampler,
 	};
 	int err;
@@ -677,9 +709,6 @@ int cpus_count(struct cpus *cpus, char **argv, double timeout,
 	/* signalfd() needs it blocked, too. */
 	sigaddset(&s.set, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &s.set, NULL);
-	err = vperfctr_open_cpus(&s.v, cpus->mask, 0);
-	if (err)
-		return fail_open_cpus(e, err);
 	err = start_session(&s, control, e);
 	if (!err)
 		err = count_session(&s, argv, r, e);

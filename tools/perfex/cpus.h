@@ -21,10 +21,10 @@ struct cpus {
 };
 
 /*
- * Find the CPUs of a list, or all that can count if it is NULL.
+ * Find the CPUs of a list, or all that can count if it is NULL.  perf: by perf_event
  * Return: 0, or -1 with *e.  The caller frees *cpus in both cases.
  */
-int cpus_find(struct cpus *cpus, const char *list, struct error *e);
+int cpus_find(struct cpus *cpus, const char *list, bool perf, struct error *e);
 
 /* Leave out the CPUs of other kinds.  Those of a list must not be such. */
 int cpus_keep_kind(struct cpus *cpus, const struct vperfctr_info *info, bool listed,
@@ -32,6 +32,13 @@ int cpus_keep_kind(struct cpus *cpus, const struct vperfctr_info *info, bool lis
 
 /* Divide them into the parts to print. */
 int cpus_divide(struct cpus *cpus, enum split split, struct error *e);
+
+/*
+ * The same as cpus_choose(), for perf_event: *kinds describes it already.
+ * Return: what try() returned, or -1 with *e.  The caller frees *cpus in both cases.
+ */
+int cpus_choose_perf(struct cpus *cpus, const struct options *o, struct kinds *kinds,
+		     kind_fn *try, void *arg, struct error *e);
 void cpus_free(struct cpus *cpus);
 
 /*
@@ -45,12 +52,13 @@ int cpus_choose(struct cpus *cpus, const struct options *o, struct kinds *kinds,
 /*
  * Count the CPUs until the command (if *argv) ends, the timeout is over, or a signal ends
  * perfex.
- * sampler: NULL: the control takes no samples.  Its start() has no target.
+ * perf: NULL: the module counts.  sampler: NULL: there are no samples.  Its start() has no target.
  * Return: as run_command().  The result has the parts.
  */
 int cpus_count(struct cpus *cpus, char **argv, double timeout,
-	       const struct vperfctr_control *control, const struct interval *interval,
-	       struct sampler *sampler, struct result *r, struct error *e);
+	       const struct vperfctr_control *control, const struct perf_count *perf,
+	       const struct interval *interval, struct sampler *sampler, struct result *r,
+	       struct error *e);
 
 /*
  * Replace the file by one with these counts, for Prometheus.  parts: NULL: there are none yet, so

@@ -336,8 +336,8 @@ static int run_series(const struct choice *choice, const struct vperfctr_control
 		}
 		do {
 			err = choice->cpus ?
-				cpus_count(choice->cpus, o->command, NO_TIMEOUT, control, &none, NULL,
-					   r, e) :
+				cpus_count(choice->cpus, o->command, NO_TIMEOUT, control, NULL, &none,
+					   NULL, r, e) :
 				run_command(o->command, control, choice->perf, &none, r, e);
 		} while (err && wait_for_counters(&patience, e));
 		if (!err && r->complete)
@@ -543,11 +543,12 @@ static int try_once(const struct choice *choice, struct ticks *ticks,
 	};
 
 	if (choice->cpus)
-		return cpus_count(choice->cpus, o->command, o->timeout, control, &interval, NULL,
-				  r, e);
+		return cpus_count(choice->cpus, o->command, o->timeout, control, NULL, &interval,
+				  NULL, r, e);
 	if (o->targets.nr)
 		return attach_and_count(&o->targets, o->command, o->timeout,
-					o->per_thread || o->verbose, control, &interval, NULL, r, e);
+					o->per_thread || o->verbose, control, NULL, &interval,
+					NULL, r, e);
 	control->flags |= VPERFCTR_CONTROL_START_ON_EXEC;
 	return run_command(o->command, control, choice->perf, &interval, r, e);
 }
@@ -830,8 +831,10 @@ int backend_choose(enum backend *backend, const struct options *o, struct error 
 	if (!o->backend && variable && *variable &&
 	    backend_parse(backend, variable, "the environment variable VPERFCTR_BACKEND", e))
 		return -1;
-	if (*backend == BACKEND_PERF && !perf_can(o))
-		return fail_with(e, "perf_event counts commands only: -p, -t, -a, -C, --kind and --sample need the module");
+	if (*backend == BACKEND_PERF && o->sampling && o->kind)
+		return fail_with(e, "perf_event does not know kinds of CPUs: --kind needs the module");
+	if (*backend == BACKEND_PERF && !o->sampling && !perf_can(o))
+		return fail_with(e, "perf_event counts commands only: -p, -t, -a, -C and --kind need the module");
 	return 0;
 }
 

@@ -262,6 +262,13 @@ int fail_trace(struct error *e, int err, pid_t tid, const char *proc)
 	}
 }
 
+int fail_read(struct error *e, int err, bool perf)
+{
+	if (perf && err == -EBUSY)
+		return fail_with(e, "perf_event has not counted all of it, as others took the counters, or it ran on CPUs of several kinds: count by the vperfctr module, or count fewer events");
+	return fail_with(e, "cannot read the counters: %s", strerror(-err));
+}
+
 int fail_exec(struct error *e, int err, const char *command)
 {
 	switch (err) {

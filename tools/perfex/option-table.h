@@ -122,6 +122,7 @@ extern const struct option_entry target_options[];
 extern const struct option_entry output_options[];
 
 /* Setters that several tables name. */
+int set_backend(struct parsing *p, const char *arg, struct error *e);
 int set_spec(struct parsing *p, const char *arg, struct error *e);
 int set_ids(struct parsing *p, const char *arg, struct error *e);
 int set_json(struct parsing *p, const char *arg, struct error *e);

@@ -50,6 +50,7 @@ int fail_some_kinds(struct error *e, const char *able, const char *example,
 		    const struct error *refusal);
 int fail_kernel_mode(struct error *e, const char *event);
 int fail_exec(struct error *e, int err, const char *command);
+int fail_read(struct error *e, int err, bool perf);
 
 /* The same for a thread of another process; proc is where its files are. */
 int fail_open_thread(struct error *e, int err, pid_t tid);
@@ -523,25 +524,29 @@ struct targets {
 
 #define NO_TIMEOUT	(-1.0)
 
+struct perf_count;
+
 /* Each target has a ring, with samples of all that it starts. */
 struct sampler {
-	struct vperfctr_ring ring;
+	struct vperfctr_ring ring;	/* of the module */
 	/* Return: 0, or -1 with *e.  drain() is called again and again; last: at the end. */
-	int (*start)(void *arg, const struct target *target, struct error *e);
+	int (*start)(void *arg, const struct target *target, struct vperfctr *v, struct error *e);
 	int (*drain)(void *arg, struct vperfctr *v, bool last, struct error *e);
+	/* Return: a descriptor that is ready when there are many samples. */
+	int (*fd)(void *arg, const struct vperfctr *v);
 	void *arg;
 };
 
 /*
  * Count running threads until they end, the command (if *argv) ends, the timeout
- * is over, or a signal ends perfex.  per_thread: with a part for each thread.  sampler:
- * NULL: there are no i-mode counters.
+ * is over, or a signal ends perfex.  per_thread: with a part for each thread.  perf: NULL: the
+ * module counts.  sampler: NULL: there are no samples.
  * Return: as run_command().
  */
 int attach_and_count(const struct targets *targets, char **argv, double timeout,
 		     bool per_thread, const struct vperfctr_control *control,
-		     const struct interval *interval, struct sampler *sampler, struct result *r,
-		     struct error *e);
+		     const struct perf_count *perf, const struct interval *interval,
+		     struct sampler *sampler, struct result *r, struct error *e);
 
 /* A thread that perfex traces, or has traced. */
 struct tracee {

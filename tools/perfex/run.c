@@ -465,13 +465,6 @@ static int run_count_perf(struct running *run, struct vperfctr **v, struct error
 	return 0;
 }
 
-static int fail_read(struct error *e, int err, bool perf)
-{
-	if (perf && err == -EBUSY)
-		return fail_with(e, "perf_event has not counted all of it, as others took the counters, or it ran on CPUs of several kinds: count by the vperfctr module, or count fewer events");
-	return fail_with(e, "cannot read the counters: %s", strerror(-err));
-}
-
 int run_command(char **argv, const struct vperfctr_control *control, const char *perf,
 		const struct interval *interval, struct result *r, struct error *e)
 {

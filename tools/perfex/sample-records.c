@@ -72,15 +72,25 @@ struct record_clock best_clock(const struct clock_reading *readings, unsigned in
 				      best->monotonic };
 }
 
+static uint64_t ticks(const struct recording *rec)
+{
+	struct timespec now;
+
+	if (!rec->monotonic)
+		return __vperfctr_rdtsc();
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
 void write_clock(struct recording *rec)
 {
 	struct clock_reading readings[NR_CLOCK_READINGS], *reading;
 	struct record_clock r;
 
 	for (reading = readings; reading < readings + NR_CLOCK_READINGS; reading++) {
-		reading->before = __vperfctr_rdtsc();
+		reading->before = ticks(rec);
 		clock_gettime(CLOCK_MONOTONIC, &rec->clock);
-		reading->after = __vperfctr_rdtsc();
+		reading->after = ticks(rec);
 		reading->monotonic = (uint64_t)rec->clock.tv_sec * 1000000000 +
 				     (uint64_t)rec->clock.tv_nsec;
 	}
@@ -246,6 +256,15 @@ static int move_samples(struct recording *rec, struct vperfctr *v, uint64_t nr, 
 	return 0;
 }
 
+void end_of_drain(struct recording *rec)
+{
+	/* The clocks may be adjusted to each other. */
+	if (seconds_since(&rec->clock) >= CLOCK_INTERVAL)
+		write_clock(rec);
+	/* If perfex is killed, the file has all until now.  Errors are found at the end. */
+	fflush(rec->out);
+}
+
 int drain_ring(struct recording *rec, struct vperfctr *v, struct error *e)
 {
 	uint64_t nr = vperfctr_ring_nr(v);
@@ -255,11 +274,7 @@ int drain_ring(struct recording *rec, struct vperfctr *v, struct error *e)
 		return -1;
 	if (move_samples(rec, v, nr, e))
 		return -1;
-	/* The clocks may be adjusted to each other. */
-	if (seconds_since(&rec->clock) >= CLOCK_INTERVAL)
-		write_clock(rec);
-	/* If perfex is killed, the file has all until now.  Errors are found at the end. */
-	fflush(rec->out);
+	end_of_drain(rec);
 	return 0;
 }
 

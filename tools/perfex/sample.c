@@ -7,6 +7,9 @@
  *
  * With -p and -t there is a ring for each process or thread.  With -a and -C there is one ring
  * for all CPUs, without such records.
+ *
+ * Where the module cannot sample, perf_event does, into buffers of each CPU.  So there are two
+ * sources of samples: see struct source.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -14,11 +17,15 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/signalfd.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "cpus.h"
 #include "output.h"
+#include "perf.h"
+#include "perf-count.h"
+#include "perf-data.h"
 #include "sample.h"
 
 /*
@@ -36,10 +43,49 @@
 
 #define MAX_SAMPLE_RATE	"/sys/module/vperfctr/parameters/max_sample_rate"
 
+struct recorder;
+
+/* Where samples come from until they are in the file: the module or perf_event. */
+struct source {
+	bool monotonic;		/* their times are those of CLOCK_MONOTONIC */
+	/*
+	 * Find the buffers of a handle that is about to sample.
+	 * Return: 0, or -1 with *e
+	 */
+	int (*add)(struct recorder *r, struct vperfctr *v, struct error *e);
+	/* Make the handle of a command that waits for run_go(). */
+	int (*begin)(struct recorder *r, const struct running *run, struct vperfctr **v,
+		     struct error *e);
+	/* Move all samples until now into the file.  last: there are no more. */
+	int (*drain)(struct recorder *r, struct vperfctr *v, bool last, struct error *e);
+	/* Return: a descriptor that is ready when there are many samples. */
+	int (*fd)(const struct recorder *r, const struct vperfctr *v);
+};
+
+/* The buffers of a handle, of perf_event. */
+struct feed {
+	const struct vperfctr *v;
+	struct perf_rings *rings;
+};
+
+/* What writes the file. */
+struct recorder {
+	struct recording rec;
+	const struct source *source;
+	const struct choice *choice;
+	struct perf_count perf;
+	struct feed feeds[MAX_TARGETS];
+	unsigned int nrfeeds;
+	/* The beginning of the file, which is written when samples are about to come. */
+	char *head;
+	size_t head_size;
+	const struct error *module;	/* why the module takes none; NULL: there is nothing to say */
+};
+
 struct session {
 	struct running run;
 	struct vperfctr *v;
-	struct recording rec;
+	struct recorder *recorder;
 	bool started;		/* the command has been executed */
 	bool failed;		/* no more is written; the command runs on */
 	bool ended;
@@ -48,8 +94,9 @@ struct session {
 
 /* ---- the argument of --sample ----------------------------------------------------- */
 
-/* The event whose samples need no counter. */
+/* The event whose samples need no counter, and that of CPUs, which perf_event has. */
 #define CLOCK		"task-clock"
+#define CPU_CLOCK	"cpu-clock"
 
 /* Return: "100", "100k", "2M" or "1G", and if it is a time "50us", as a number; 0 if it is none. */
 static uint64_t parse_period(const char *text, bool time)
@@ -79,6 +126,11 @@ static uint64_t parse_period(const char *text, bool time)
 	return *end ? 0 : n;
 }
 
+static bool is_clock(const char *name)
+{
+	return !strcmp(name, CLOCK) || !strcmp(name, CPU_CLOCK);
+}
+
 /* Parse EVENT[=PERIOD].  The last "=" counts: names can have others. */
 static int parse_event(struct sample_event *event, const char *arg, struct error *e)
 {
@@ -92,8 +144,8 @@ static int parse_event(struct sample_event *event, const char *arg, struct error
 		return fail_with(e, "the event name '%.40s...' is too long", arg);
 	memcpy(event->name, arg, len);
 	event->name[len] = '\0';
-	event->period = equals ? parse_period(equals + 1, !strcmp(event->name, CLOCK)) : 0;
-	if (equals && !event->period && !strcmp(event->name, CLOCK))
+	event->period = equals ? parse_period(equals + 1, is_clock(event->name)) : 0;
+	if (equals && !event->period && is_clock(event->name))
 		return fail_with(e, "'%.80s' is not a period: it is a time, as in 50us or 1ms; without a unit, in nanoseconds",
 				 equals + 1);
 	if (equals && !event->period)
@@ -130,9 +182,11 @@ static int check_interrupts(const struct vperfctr_info *info, bool clock, struct
 {
 	if (has_interrupts(info))
 		return 0;
-	return fail_with(e, "this processor (%.*s), or the module on it, has no overflow interrupts, so there are no samples%s",
+	fail_with(e, "this processor (%.*s), or the module on it, has no overflow interrupts, so there are no samples%s",
 			 (int)sizeof(info->cpu_name), info->cpu_name,
 			 clock && info->features & VPERFCTR_FEATURE_CLOCK ? " but of " CLOCK : "");
+	e->unusable = true;
+	return -1;
 }
 
 static int check_period(uint64_t period, const struct vperfctr_info *info, struct error *e)
@@ -160,6 +214,8 @@ struct choice {
 	bool cpus;		/* samples of CPUs, and not of threads */
 	bool clock;		/* the event is thread time, and the period a time */
 	bool chosen;		/* an event or a period that the user did not say */
+	bool perf;		/* perf_event takes the samples */
+	const struct error *module;	/* why the module does not, or NULL */
 };
 
 /* Without an event, the first of these that the processor has. */
@@ -270,7 +326,7 @@ static bool needs_clock(const struct sample_spec *spec, const struct vperfctr_in
 	unsigned int i;
 
 	for (i = 0; i < spec->nr; i++)
-		if (!strcmp(spec->event[i].name, CLOCK))
+		if (is_clock(spec->event[i].name))
 			return true;
 	return !spec->nr && !has_interrupts(info) && info->features & VPERFCTR_FEATURE_CLOCK;
 }
@@ -291,18 +347,42 @@ static uint64_t clock_period(const struct sample_spec *spec)
 	return period > VPERFCTR_CLOCK_MIN ? period : VPERFCTR_CLOCK_MIN;
 }
 
+/* The name of the clock that is sampled. */
+static const char *clock_name(const struct choice *c)
+{
+	return c->cpus ? CPU_CLOCK : CLOCK;
+}
+
+/* Name the clock as it is sampled.  Without a right to the kernel's addresses, only user mode is. */
+static void name_clock(struct choice *c)
+{
+	struct vperfctr_event *event = c->events[0].ev;
+
+	snprintf(event->name, sizeof(event->name), "%s%s", clock_name(c),
+		 c->kinds.info->features & VPERFCTR_FEATURE_KERNEL ? "" : ":u");
+}
+
+static int refuse_clock(struct error *e)
+{
+	fail_with(e, CLOCK " is the time of threads: with -a and -C sample an event of the processor, such as cycles");
+	e->unusable = true;
+	return -1;
+}
+
 static int choose_clock(struct choice *c, const struct kinds *kinds, struct error *e)
 {
 	uint64_t period = clock_period(c->spec);
 	char buf[THOUSANDS_LEN];
 	unsigned int k;
 
-	if (c->cpus)
-		return fail_with(e, CLOCK " is the time of threads: with -a and -C sample an event of the processor, such as cycles");
+	if (c->cpus && !c->perf)
+		return refuse_clock(e);
 	if (!(kinds->info->features & VPERFCTR_FEATURE_CLOCK))
 		return fail_with(e, "this module takes no samples of " CLOCK ": install that of this perfex, or sample an event of the processor");
 	if (c->spec->nr > 1)
 		return fail_with(e, CLOCK " is sampled alone, without other events");
+	if (c->spec->nr && strcmp(c->spec->event[0].name, clock_name(c)) && !c->cpus)
+		return fail_with(e, CPU_CLOCK " is the time of CPUs, which -a and -C sample: the time of threads is " CLOCK);
 	if (period < VPERFCTR_CLOCK_MIN)
 		return fail_with(e, "the period is too small: %s ns is the smallest of " CLOCK,
 				 thousands(buf, VPERFCTR_CLOCK_MIN));
@@ -312,6 +392,8 @@ static int choose_clock(struct choice *c, const struct kinds *kinds, struct erro
 	for (k = 0; k < kinds->nr; k++)
 		if (events_parse(&c->events[k], CLOCK, &kinds->info[k], e))
 			return -1;
+	if (c->perf)
+		name_clock(c);
 	c->clock = true;
 	c->period[0] = period;
 	c->rate = 0;
@@ -326,7 +408,7 @@ static int choose_events(const struct kinds *kinds, void *arg, struct error *e)
 	unsigned int i, k;
 
 	memset(c->events, 0, sizeof(c->events));
-	if ((!c->cpus || c->spec->nr) && needs_clock(c->spec, kinds->info))
+	if ((!c->cpus || c->spec->nr || c->perf) && needs_clock(c->spec, kinds->info))
 		return choose_clock(c, kinds, e);
 	for (k = 0; k < kinds->nr; k++)
 		if (check_interrupts(&kinds->info[k], !c->cpus, e))
@@ -340,7 +422,8 @@ static int choose_events(const struct kinds *kinds, void *arg, struct error *e)
 		if (c->period[i])
 			continue;
 		c->chosen = c->chosen || !c->rate;
-		c->period[i] = usual_period(&c->events->ev[i], kinds->info, c->rate);
+		/* perf_event makes periods shorter, too. */
+		c->period[i] = c->perf && c->rate ? 1 : usual_period(&c->events->ev[i], kinds->info, c->rate);
 	}
 	return assign_counters(c->events, kinds->info, kinds->nr, c->ctr, e);
 }
@@ -351,9 +434,9 @@ static void print_choice(const struct choice *c)
 	unsigned int i;
 
 	if (c->clock) {
-		fprintf(stderr, "perfex: %sa sample each %s ns of thread time (--sample=" CLOCK "=PERIOD chooses another period)\n",
+		fprintf(stderr, "perfex: %sa sample each %s ns of %s time (--sample=%s=PERIOD chooses another period)\n",
 			c->spec->nr ? "" : "no overflow interrupts here: ",
-			thousands(buf, c->period[0]));
+			thousands(buf, c->period[0]), c->cpus ? "CPU" : "thread", clock_name(c));
 		return;
 	}
 	if (c->rate) {
@@ -395,13 +478,17 @@ static void make_control(struct vperfctr_control *control, struct vperfctr_ctr *
 /* The sum of an event. */
 static uint64_t sum_of(const struct choice *c, const struct sums *sums, unsigned int i)
 {
-	return c->clock ? sums->soft[event_soft(&c->events->ev[i])] : sums->pmc[i];
+	if (c->clock)
+		return c->cpus ? sums->tsc : sums->soft[event_soft(&c->events->ev[i])];
+	return sums->pmc[i];
 }
 
 /* The name of an event behind a number of them. */
 static const char *counted_name(const struct choice *c, unsigned int i)
 {
-	return c->clock ? "ns " CLOCK : c->events->ev[i].name;
+	if (c->clock)
+		return c->cpus ? "ns " CPU_CLOCK : "ns " CLOCK;
+	return c->events->ev[i].name;
 }
 
 /* One ring of several has its part of the memory. */
@@ -479,31 +566,197 @@ static void write_header(struct recording *rec, const struct choice *c, char **a
 	write_clock(rec);
 }
 
-/* Return: 0 if all is in the file, or -1 with *e. */
-static int write_end(struct recording *rec, const struct choice *c, const struct sums *sums,
-		     double elapsed, struct error *e)
+/* Write what was kept until the sampling has begun: before that, another source may take over. */
+static void write_head(struct recorder *r)
 {
+	if (r->rec.out == r->rec.output->f)
+		return;
+	fclose(r->rec.out);
+	r->rec.out = r->rec.output->f;
+	fwrite(r->head, 1, r->head_size, r->rec.out);
+	if (r->module)
+		fprintf(stderr, "perfex: samples by perf_event: %s\n", r->module->text);
+}
+
+/* Return: 0 if all is in the file, or -1 with *e. */
+static int write_end(struct recorder *r, const struct sums *sums, double elapsed, struct error *e)
+{
+	const struct choice *c = r->choice;
+	struct recording *rec = &r->rec;
 	struct {
 		struct record_end end;
 		uint64_t counts[VPERFCTR_MAX_CTRS];
-	} r = { .end = {
+	} last = { .end = {
 		.samples = rec->nrsamples, .dropped = rec->dropped, .lost = rec->lost,
 		.tsc = sums->tsc, .elapsed = (uint64_t)(elapsed * 1e9), .nr = c->events->nr,
 	} };
 	unsigned int i;
 	int err;
 
+	write_head(r);
 	write_clock(rec);
 	write_kernel(rec);
 	for (i = 0; i < c->events->nr; i++)
-		r.counts[i] = sum_of(c, sums, i);
-	write_record(rec, RECORD_END, &r, sizeof(r.end) + c->events->nr * sizeof(*r.counts), NULL);
+		last.counts[i] = sum_of(c, sums, i);
+	write_record(rec, RECORD_END, &last,
+		     sizeof(last.end) + c->events->nr * sizeof(*last.counts), NULL);
 	err = output_publish(rec->output);
 	if (!err)
 		return 0;
 	return fail_with(e, "cannot write to '%s': %s%s", rec->output->name, strerror(err),
 			 rec->nrsamples && output_keep_new(rec->output) ?
 			 "; the samples until then are in it" : "");
+}
+
+/* ---- the module ---------------------------------------------------------------------------- */
+
+static int add_module(struct recorder *r, struct vperfctr *v, struct error *e)
+{
+	(void)r;
+	(void)v;
+	(void)e;
+	return 0;
+}
+
+/* Context: before the command is executed, so that a failure can prevent that. */
+static int begin_module(struct recorder *r, const struct running *run, struct vperfctr **v,
+			struct error *e)
+{
+	int err;
+
+	(void)r;
+	err = vperfctr_open_fd(v, run->fd, 0);
+	if (err) {
+		close(run->fd);
+		return fail_with(e, "cannot use the counters' descriptor: %s", strerror(-err));
+	}
+	err = vperfctr_ring_map(*v, run->map_size);
+	return err ? fail_ring(e, err) : 0;
+}
+
+static int drain_module(struct recorder *r, struct vperfctr *v, bool last, struct error *e)
+{
+	return last ? drain_last(&r->rec, v, e) : drain_ring(&r->rec, v, e);
+}
+
+static int fd_of_module(const struct recorder *r, const struct vperfctr *v)
+{
+	(void)r;
+	return vperfctr_fd(v);
+}
+
+static const struct source module_source = {
+	.add = add_module, .begin = begin_module, .drain = drain_module, .fd = fd_of_module,
+};
+
+/* ---- perf_event ------------------------------------------------------------------------------ */
+
+static struct perf_rings *rings_of(const struct recorder *r, const struct vperfctr *v)
+{
+	unsigned int i;
+
+	for (i = 0; i < r->nrfeeds; i++)
+		if (r->feeds[i].v == v)
+			return r->feeds[i].rings;
+	return NULL;
+}
+
+static int add_perf(struct recorder *r, struct vperfctr *v, struct error *e)
+{
+	struct feed *feed = &r->feeds[r->nrfeeds];
+
+	if (r->nrfeeds == ARRAY_SIZE(r->feeds))
+		return fail_with(e, "too many processes are sampled");
+	if (perf_rings_open(&feed->rings, v, &r->perf, &r->rec, e))
+		return -1;
+	feed->v = v;
+	r->nrfeeds++;
+	return 0;
+}
+
+/* Context: as begin_module(). */
+static int begin_perf(struct recorder *r, const struct running *run, struct vperfctr **v,
+		      struct error *e)
+{
+	if (perf_count_threads(v, &r->perf, &run->pid, 1, VPERFCTR_PERF_EXEC, NULL, e))
+		return -1;
+	return add_perf(r, *v, e);
+}
+
+static int drain_perf(struct recorder *r, struct vperfctr *v, bool last, struct error *e)
+{
+	(void)last;
+	(void)e;
+	perf_rings_drain(rings_of(r, v));
+	end_of_drain(&r->rec);
+	return 0;
+}
+
+static int fd_of_perf(const struct recorder *r, const struct vperfctr *v)
+{
+	return perf_rings_fd(rings_of(r, v));
+}
+
+static const struct source perf_source = {
+	.monotonic = true,
+	.add = add_perf, .begin = begin_perf, .drain = drain_perf, .fd = fd_of_perf,
+};
+
+/* The attributes of all events that are sampled. */
+static void fill_sample_attr(struct perf_event_attr *attr, const struct choice *c)
+{
+	const struct perf_regs *regs = NULL;
+	struct utsname name;
+
+	memset(attr, 0, sizeof(*attr));
+	attr->sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
+			    PERF_SAMPLE_TIME | PERF_SAMPLE_CPU;
+	attr->sample_id_all = 1;
+	attr->task = attr->comm = attr->comm_exec = attr->mmap = attr->mmap2 = 1;
+	/* That of JITs.  The kernel wakes perfex when half of a buffer is full. */
+	attr->use_clockid = 1;
+	attr->clockid = CLOCK_MONOTONIC;
+	attr->watermark = 1;
+	if (c->rate) {
+		attr->freq = 1;
+		attr->sample_freq = c->rate;
+		attr->sample_type |= PERF_SAMPLE_PERIOD;
+	}
+	if (c->spec->depth || c->spec->stack)
+		attr->sample_type |= PERF_SAMPLE_CALLCHAIN;
+	if (!c->spec->stack || uname(&name))
+		return;
+	/* The calls of user mode are found from the stack. */
+	attr->exclude_callchain_user = 1;
+	regs = perf_regs_of_machine(name.machine);
+	attr->sample_regs_user = regs ? perf_regs_mask(regs) : 0;
+	attr->sample_stack_user = c->spec->stack;
+	attr->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+}
+
+/* List the events as perf_event knows them; allocated. */
+static char *list_names(const struct choice *c)
+{
+	char *text = NULL;
+	unsigned int i;
+	size_t size;
+	FILE *f = c->clock ? NULL : open_memstream(&text, &size);
+
+	if (c->clock)
+		return strdup(CLOCK);
+	for (i = 0; f && i < c->events->nr; i++)
+		fprintf(f, "%s%s", i ? "," : "", c->events->ev[i].name);
+	if (f)
+		fclose(f);
+	return text;
+}
+
+/* ---- both ------------------------------------------------------------------------------------ */
+
+static int drain(struct recorder *r, struct vperfctr *v, bool last, struct error *e)
+{
+	write_head(r);
+	return r->source->drain(r, v, last, e);
 }
 
 /* ---- the command's life ---------------------------------------------------------------- */
@@ -522,7 +775,8 @@ static int handle_start(struct session *s, struct error *e)
 	if (run_await_exec(&s->run, e))
 		return -1;
 	s->started = true;
-	return s->rec.from_proc ? process_has_executed(&s->rec, s->run.pid, e) : 0;
+	return s->recorder->rec.from_proc ?
+	       process_has_executed(&s->recorder->rec, s->run.pid, e) : 0;
 }
 
 static int wait_and_drain(struct session *s, struct pollfd *fds, struct error *e)
@@ -540,7 +794,7 @@ static int wait_and_drain(struct session *s, struct pollfd *fds, struct error *e
 		fds[2].fd = -1;
 	}
 	if (s->started && !s->failed && !err)
-		err = drain_ring(&s->rec, s->v, e);
+		err = drain(s->recorder, s->v, false, e);
 	/* Counting has ended; the command may still run. */
 	if (fds[1].revents & (POLLHUP | POLLERR))
 		fds[1].fd = -1;
@@ -553,7 +807,7 @@ static int follow_command(struct session *s, struct error *e)
 {
 	struct pollfd fds[3] = {
 		{ .events = POLLIN },
-		{ .fd = vperfctr_fd(s->v), .events = POLLIN },
+		{ .fd = s->recorder->source->fd(s->recorder, s->v), .events = POLLIN },
 		{ .fd = s->run.sock, .events = POLLIN },
 	};
 	struct error later;
@@ -685,20 +939,6 @@ static void print_summary(const struct recording *rec, const struct choice *c,
 
 /* ---- a command ----------------------------------------------------------------------------- */
 
-/* Context: before the command is executed, so that a failure can prevent that. */
-static int map_ring(struct session *s, struct error *e)
-{
-	int err;
-
-	err = vperfctr_open_fd(&s->v, s->run.fd, 0);
-	if (err) {
-		close(s->run.fd);
-		return fail_with(e, "cannot use the counters' descriptor: %s", strerror(-err));
-	}
-	err = vperfctr_ring_map(s->v, s->run.map_size);
-	return err ? fail_ring(e, err) : 0;
-}
-
 static int follow_to_end(struct session *s, struct vperfctr_ring *ring, struct rusage *usage,
 			 struct error *e)
 {
@@ -711,7 +951,7 @@ static int follow_to_end(struct session *s, struct vperfctr_ring *ring, struct r
 	sigaddset(&chld, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &chld, &old);
 
-	err = map_ring(s, e);
+	err = s->recorder->source->begin(s->recorder, &s->run, &s->v, e);
 	if (!err) {
 		run_go(&s->run);
 		err = follow_command(s, e);
@@ -731,9 +971,9 @@ static int finish_session(struct session *s, struct counts *c, struct error *e)
 	int err = counts_finish(s->v, s->run.control, c);
 
 	if (err)
-		return fail_with(e, "cannot read the counters: %s", strerror(-err));
+		return fail_read(e, err, s->run.perf);
 	sums_add(&c->own, &c->children);
-	return drain_last(&s->rec, s->v, e);
+	return drain(s->recorder, s->v, true, e);
 }
 
 static void print_others(const struct choice *c, const struct counts *counts,
@@ -755,18 +995,21 @@ static int sample_run(struct session *s, const struct options *o, const struct c
 		      struct vperfctr_control *control, struct error *e)
 {
 	const bool inherit = inherits(control);
+	struct recorder *r = s->recorder;
 	struct vperfctr_ring ring;
 	struct counts counts;
 	struct rusage usage;
 
 	control->flags |= VPERFCTR_CONTROL_START_ON_EXEC;
-	s->run = (struct running){ .argv = o->command, .control = control };
-	make_ring(&ring, c, 1, s->rec.from_proc);
-	if (follow_to_end(s, &ring, &usage, e) || finish_session(s, &counts, e))
+	s->run = (struct running){
+		.argv = o->command, .control = control, .perf = r->perf.names,
+	};
+	make_ring(&ring, c, 1, r->rec.from_proc);
+	if (follow_to_end(s, c->perf ? NULL : &ring, &usage, e) || finish_session(s, &counts, e))
 		return -1;
-	if (write_end(&s->rec, c, &counts.own, seconds_since(&s->run.start), e))
+	if (write_end(r, &counts.own, seconds_since(&s->run.start), e))
 		return -1;
-	print_summary(&s->rec, c, &counts.own, summary_name(o), inherit);
+	print_summary(&r->rec, c, &counts.own, summary_name(o), inherit);
 	print_others(c, &counts, &usage, inherit);
 	if (counts_check(&counts, e))
 		return -1;
@@ -777,33 +1020,46 @@ static int sample_run(struct session *s, const struct options *o, const struct c
 
 /* ---- running processes ----------------------------------------------------------------------- */
 
-static int start_target(void *arg, const struct target *target, struct error *e)
+static int start_target(void *arg, const struct target *target, struct vperfctr *v,
+			struct error *e)
 {
-	return look_at_process(arg, target->id, e);
+	struct recorder *r = arg;
+
+	return r->source->add(r, v, e) ? -1 : look_at_process(&r->rec, target->id, e);
 }
 
-static int drain_target(void *arg, struct vperfctr *v, bool last, struct error *e)
+static int drain_handle(void *arg, struct vperfctr *v, bool last, struct error *e)
 {
-	return last ? drain_last(arg, v, e) : drain_ring(arg, v, e);
+	return drain(arg, v, last, e);
 }
 
-static int sample_attached(struct recording *rec, const struct options *o, const struct choice *c,
+static int fd_of_handle(void *arg, const struct vperfctr *v)
+{
+	const struct recorder *r = arg;
+
+	return r->source->fd(r, v);
+}
+
+static int sample_attached(struct recorder *rec, const struct options *o,
 			   const struct vperfctr_control *control, struct error *e)
 {
-	struct sampler sampler = { .start = start_target, .drain = drain_target, .arg = rec };
+	struct sampler sampler = {
+		.start = start_target, .drain = drain_handle, .fd = fd_of_handle, .arg = rec,
+	};
+	const struct choice *c = rec->choice;
 	const struct interval none = { 0 };
 	struct result r;
 	int ret;
 
-	make_ring(&sampler.ring, c, o->targets.nr, rec->from_proc);
-	if (attach_and_count(&o->targets, o->command, o->timeout, false, control, &none, &sampler,
-			     &r, e))
+	make_ring(&sampler.ring, c, o->targets.nr, rec->rec.from_proc);
+	if (attach_and_count(&o->targets, o->command, o->timeout, false, control,
+			     c->perf ? &rec->perf : NULL, &none, &sampler, &r, e))
 		return -1;
 	ret = r.complete ? r.status : -1;
-	if (r.counted && write_end(rec, c, &r.total, r.elapsed, e)) {
+	if (r.counted && write_end(rec, &r.total, r.elapsed, e)) {
 		ret = -1;
 	} else if (r.counted) {
-		print_summary(rec, c, &r.total, summary_name(o), inherits(control));
+		print_summary(&rec->rec, c, &r.total, summary_name(o), inherits(control));
 		print_remarks(&r);
 	}
 	result_free(&r);
@@ -812,48 +1068,41 @@ static int sample_attached(struct recording *rec, const struct options *o, const
 
 /* ---- CPUs -------------------------------------------------------------------------------------- */
 
-struct cpu_sampling {
-	struct recording *rec;
-	const struct choice *choice;
-};
-
 /* The caller may sample CPUs, so the choice is of interest. */
-static int start_cpus(void *arg, const struct target *target, struct error *e)
+static int start_cpus(void *arg, const struct target *target, struct vperfctr *v, struct error *e)
 {
-	const struct cpu_sampling *s = arg;
+	struct recorder *r = arg;
 
 	(void)target;
-	if (s->choice->chosen)
-		print_choice(s->choice);
-	return look_at_all_processes(s->rec, e);
+	if (r->source->add(r, v, e))
+		return -1;
+	if (r->choice->chosen)
+		print_choice(r->choice);
+	return look_at_all_processes(&r->rec, e);
 }
 
-static int drain_cpus(void *arg, struct vperfctr *v, bool last, struct error *e)
+static int sample_cpus(struct recorder *rec, const struct options *o, struct cpus *cpus,
+		       const struct vperfctr_control *control, struct error *e)
 {
-	const struct cpu_sampling *s = arg;
-
-	return drain_target(s->rec, v, last, e);
-}
-
-static int sample_cpus(struct recording *rec, const struct options *o, const struct choice *c,
-		       struct cpus *cpus, const struct vperfctr_control *control, struct error *e)
-{
-	struct cpu_sampling sampling = { .rec = rec, .choice = c };
-	struct sampler sampler = { .start = start_cpus, .drain = drain_cpus, .arg = &sampling };
+	struct sampler sampler = {
+		.start = start_cpus, .drain = drain_handle, .fd = fd_of_handle, .arg = rec,
+	};
+	const struct choice *c = rec->choice;
 	const struct interval none = { 0 };
 	struct result r;
 	int ret;
 
 	make_ring(&sampler.ring, c, 1, true);
-	if (cpus_count(cpus, o->command, o->timeout, control, &none, &sampler, &r, e)) {
+	if (cpus_count(cpus, o->command, o->timeout, control, c->perf ? &rec->perf : NULL, &none,
+		       &sampler, &r, e)) {
 		result_free(&r);
 		return -1;
 	}
 	ret = r.complete ? r.status : -1;
-	if (write_end(rec, c, &r.total, r.elapsed, e)) {
+	if (write_end(rec, &r.total, r.elapsed, e)) {
 		ret = -1;
 	} else {
-		print_summary(rec, c, &r.total, summary_name(o), true);
+		print_summary(&rec->rec, c, &r.total, summary_name(o), true);
 		print_remarks(&r);
 	}
 	result_free(&r);
@@ -881,8 +1130,51 @@ static int choose_targets(const struct options *o, struct choice *c, struct cpus
 			  struct error *e)
 {
 	c->cpus = options_cpus(o);
+	if (c->perf) {
+		c->kinds.nr = 1;
+		perf_describe(c->kinds.info);
+		return c->cpus ? cpus_choose_perf(cpus, o, &c->kinds, choose_events, c, e) :
+				 choose_events(&c->kinds, c, e);
+	}
 	return c->cpus ? cpus_choose(cpus, o, &c->kinds, choose_events, c, e) :
 			 kind_choose(o->kind, &o->targets, &c->kinds, choose_events, c, e);
+}
+
+static void free_recorder(struct recorder *r)
+{
+	unsigned int i;
+
+	if (r->rec.out != r->rec.output->f)
+		fclose(r->rec.out);
+	free(r->head);
+	for (i = 0; i < r->nrfeeds; i++)
+		perf_rings_close(r->feeds[i].rings);
+	recording_free(&r->rec);
+	free((char *)r->perf.names);
+}
+
+static int init_recorder(struct recorder *r, const struct choice *c, struct output *out,
+			 struct error *e)
+{
+	FILE *head = open_memstream(&r->head, &r->head_size);
+
+	r->choice = c;
+	r->module = c->module;
+	r->source = c->perf ? &perf_source : &module_source;
+	if (!head)
+		return fail_with(e, "out of memory");
+	if (recording_init(&r->rec, head, e)) {
+		fclose(head);
+		return -1;
+	}
+	r->rec.output = out;
+	r->rec.monotonic = r->source->monotonic;
+	if (!c->perf)
+		return 0;
+	fill_sample_attr(&r->perf.sample, c);
+	r->perf.period = c->period;
+	r->perf.names = list_names(c);
+	return r->perf.names ? 0 : fail_with(e, "out of memory");
 }
 
 /* cpus: NULL: threads are sampled */
@@ -891,7 +1183,8 @@ static int record(const struct options *o, const struct choice *c, struct cpus *
 {
 	struct vperfctr_ctr ctr[MAX_KINDS * VPERFCTR_MAX_CTRS];
 	struct vperfctr_control control;
-	struct session s = { .wstatus = 0 };
+	struct recorder r = { .source = NULL };
+	struct session s = { .recorder = &r };
 	unsigned int i;
 	int ret;
 
@@ -903,41 +1196,49 @@ static int record(const struct options *o, const struct choice *c, struct cpus *
 	    c->kinds.info->features & VPERFCTR_FEATURE_SPREAD)
 		control.flags |= VPERFCTR_CONTROL_SPREAD;
 
-	if (recording_init(&s.rec, out->f, e))
+	if (init_recorder(&r, c, out, e))
 		return -1;
-	s.rec.output = out;
-	s.rec.from_proc = cpus || !(c->kinds.info->features & VPERFCTR_FEATURE_RECORDS);
-	write_header(&s.rec, c, o->command, &o->targets, cpus);
+	r.perf.inherit = inherits(&control);
+	r.rec.from_proc = !c->perf && (cpus || !(c->kinds.info->features & VPERFCTR_FEATURE_RECORDS));
+	write_header(&r.rec, c, o->command, &o->targets, cpus);
 	for (i = 0; i < c->events->nr; i++)
-		write_event(&s.rec, i, &c->events->ev[i], &ctr[i]);
+		write_event(&r.rec, i, &c->events->ev[i], &ctr[i]);
 	if (cpus)
-		ret = sample_cpus(&s.rec, o, c, cpus, &control, e);
+		ret = sample_cpus(&r, o, cpus, &control, e);
 	else if (o->targets.nr)
-		ret = sample_attached(&s.rec, o, c, &control, e);
+		ret = sample_attached(&r, o, &control, e);
 	else
 		ret = sample_run(&s, o, c, &control, e);
+	/* If samples were written, no other source can take over. */
+	if (ret < 0 && r.rec.out == out->f)
+		e->unusable = false;
 	/* Some samples are better than none, and than no file. */
-	if (ret < 0 && s.rec.nrsamples && output_keep_new(out) && *out->kept) {
+	if (ret < 0 && r.rec.nrsamples && output_keep_new(out) && *out->kept) {
 		const struct error why = *e;
 
 		fail_with(e, "%.800s (the samples until then are in '%.400s')", why.text, out->kept);
 	}
-	recording_free(&s.rec);
+	free_recorder(&r);
 	vperfctr_close(s.v);
 	return ret;
 }
 
-int sample(const struct options *o, struct output *out, struct error *e)
+/*
+ * Sample by one of the two.
+ * module: why perf_event must take the place of the module, or NULL
+ */
+static int sample_by(const struct options *o, bool perf, const struct error *module,
+		     struct output *out, struct error *e)
 {
-	struct choice choice = { .spec = &o->sample };
+	struct choice choice = {
+		.spec = &o->sample, .perf = perf, .module = o->quiet ? NULL : module,
+	};
 	struct cpus cpus = { 0 };
-	enum backend backend;
 	int ret = -1;
 
-	if (backend_choose(&backend, o, e))
-		return -1;
+	e->unusable = false;
 	if (choose_targets(o, &choice, &cpus, e) >= 0) {
-		if (o->verbose)
+		if (o->verbose && !perf)
 			print_control(stderr, choice.events, &choice.kinds, choice.ctr);
 		if (choice.chosen && !choice.cpus && !o->quiet)
 			print_choice(&choice);
@@ -945,4 +1246,21 @@ int sample(const struct options *o, struct output *out, struct error *e)
 	}
 	cpus_free(&cpus);
 	return ret;
+}
+
+int sample(const struct options *o, struct output *out, struct error *e)
+{
+	struct error module, perf;
+	enum backend backend;
+	int ret;
+
+	if (backend_choose(&backend, o, e))
+		return -1;
+	ret = sample_by(o, backend == BACKEND_PERF, NULL, out, e);
+	if (ret >= 0 || !e->unusable || backend != BACKEND_AUTO || o->kind)
+		return ret;
+	module = *e;
+	perf.unusable = true;
+	ret = sample_by(o, true, &module, out, &perf);
+	return ret >= 0 ? ret : fail_both(e, &module, perf.text);
 }

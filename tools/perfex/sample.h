@@ -17,6 +17,7 @@ struct recording {
 	uint64_t dropped;	/* overflows without a sample, of all rings */
 	uint64_t lost;		/* records of tasks and mappings, of all rings */
 	bool from_proc;		/* the rings have no records: /proc is read instead */
+	bool monotonic;		/* times are those of CLOCK_MONOTONIC, and not of the TSC */
 	struct hash_table processes;	/* whose mappings are read from /proc */
 	struct timespec took_long;	/* when mappings were read that took long */
 	double pause;		/* seconds after that without another one */
@@ -56,6 +57,9 @@ struct record_clock best_clock(const struct clock_reading *readings, unsigned in
 
 /* Write what both clocks say now, for the times that JITs write. */
 void write_clock(struct recording *rec);
+
+/* What is due each time after samples were moved. */
+void end_of_drain(struct recording *rec);
 
 /* Move all samples and records from the ring into the file.  Return: 0, or -1 with *e. */
 int drain_ring(struct recording *rec, struct vperfctr *v, struct error *e);

@@ -97,7 +97,8 @@ static int read_counts(struct vperfctr *v, const struct vperfctr_control *contro
 		copy_soft(&soft, c);
 	/* The clock of perf_event has a tick per nanosecond, and a state that no thread changes. */
 	if (perf) {
-		c->own.tsc = soft.count[0].own;
+		if (soft.soft & VPERFCTR_SOFT_TASK_CLOCK)
+			c->own.tsc = soft.count[0].own;
 		return 0;
 	}
 	/* Only its own thread can have suspended it. */

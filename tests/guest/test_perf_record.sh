@@ -1,0 +1,153 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# Test perfex record by perf_event, with the samples of perf's clock: this needs neither the module
+# nor a PMU.  It runs in the machine of a test, and as a unit test on the one that builds.  The
+# summary looks like one of libcheck.
+
+here=$(dirname "$0")
+# shellcheck source=../install/check.sh
+. "$here/check.sh"
+loads=$here/loads	# three threads: hot() has 3/4 of the time of each, cold() the rest
+period=500009		# nanoseconds
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+
+check_range() # WHAT GOT LEAST MOST
+{
+	checks=$((checks + 1))
+	[ "$2" -ge "$3" ] && [ "$2" -le "$4" ] && return
+	failures=$((failures + 1))
+	echo "$1: '$2', not $3 to $4"
+}
+
+# record WHAT STATUS ARGUMENT...: sample by perf_event, and print the file's records
+record()
+{
+	what=$1
+	expected=$2
+	shift 2
+	perfex record --backend=perf -o "$tmp/samples" "$@" > "$tmp/out" 2> "$tmp/err"
+	check "status, $what" $? "$expected"
+	"$here/print_samples" "$tmp/samples" > "$tmp/records"
+	check "records, $what" $? 0
+	perfex report -v -i "$tmp/samples" > "$tmp/report" 2> "$tmp/report.err"
+	check "report, $what" "$?$(cat "$tmp/report.err")" 0
+}
+
+samples() { sed -n 's/^perfex: \([0-9,]*\) samples in .*/\1/p' "$tmp/err" | tr -d ,; }
+dropped() { sed -n 's/^perfex: .*, \([0-9,]*\) dropped;.*/\1/p' "$tmp/err" | tr -d ,; }
+time_ns() { sed -n 's/^perfex: .* dropped; \([0-9,]*\) ns [a-z]*-clock in all$/\1/p' "$tmp/err" | tr -d ,; }
+lines() { grep -cE "$1" "$tmp/records"; }
+
+# row PATTERN: print the samples of the functions that match
+row()
+{
+	awk -v pattern="$1" '
+	$0 == " Functions:" { on = 1; next }
+	/^ [A-Z].*:$/ { on = 0 }
+	on && $0 ~ pattern { gsub(",", "", $2); n += $2 }
+	END { print n + 0 }' "$tmp/report"
+}
+
+check_shares() # WHAT LEAST
+{
+	hot=$(row ' hot .loads.$') cold=$(row ' cold .loads.$')
+	check_range "samples of loads, $1" $((hot + cold)) "$2" 100000
+	[ $((hot + cold)) -gt 0 ] || return
+	check_range "share of hot in percent, $1" $((100 * hot / (hot + cold))) 62 87
+}
+
+# chains WHAT: most samples of hot() have been called by work()
+check_chains()
+{
+	perfex report -i "$tmp/samples" --export=folded > "$tmp/folded" 2> "$tmp/report.err"
+	check "errors of --export=folded, $1" "$(cat "$tmp/report.err")" ""
+	check_range "chains to hot, $1" "$(awk '/;work;hot [0-9]+$/ { n += $NF } END { print n + 0 }' "$tmp/folded")" \
+		$((hot * 8 / 10)) $((hot + 1))
+}
+
+if ! perfex stat --backend=perf -e task-clock true > "$tmp/out" 2>&1; then
+	echo "perf_event may not be used here, so this is not tested: $(cat "$tmp/out")"
+	check "nothing" 0 0
+	summary
+	exit
+fi
+
+# A command, with its thread and its child.  An interrupt that comes late makes one sample of
+# several periods; that of another thread's start and end are none.
+record "command" 3 -g -e task-clock "$loads" 80
+check_shares "command" 200
+check_chains "command"
+check_range "periods" $((100 * $(samples) * period / $(time_ns))) 50 100
+check "dropped" "$(dropped)" 0
+check "a thread and a child" "$(lines '^fork ')" 2
+check "ends" "$(lines '^exit ')" 3
+check "programs" "$(lines '^exec [0-9]+ [0-9]+ (loads|exe)$')" 2
+check "names" "$(lines '^comm [0-9]+ [0-9]+ second$')" 1
+check "mappings of the program" "$(($(lines '^mapping .*/loads$') >= 2))" 1
+check "files" "$(($(lines '^file .*/loads$') >= 1))" 1
+check "the event" "$(lines "^event 0 $period task-clock(:u)?\$")" 1
+check "the end" "$(lines "^end $(samples) 0 0 $(time_ns)\$")" 1
+perfex report -i "$tmp/samples" --export=svg > "$tmp/svg" 2> "$tmp/err"
+check "flame graph" "$(cat "$tmp/err")$(grep -c 'hot' "$tmp/svg" | grep -c '[1-9]')" 1
+perfex script -i "$tmp/samples" > "$tmp/script" 2> "$tmp/err"
+check "script" "$(cat "$tmp/err")$(grep -cE '^(loads|second|exe) .* task-clock' "$tmp/script" | grep -c '[1-9]')" 1
+
+# The first thread alone; a period, and a rate, of which a clock makes a period.
+record "first thread" 3 -i -e task-clock "$loads" 80
+check "threads" "$(awk '$1 == "sample" { print $3 }' "$tmp/records" | sort -u | wc -l)" 1
+record "period" 3 -e task-clock=100us "$loads" 40
+check "a period" "$(lines '^event 0 100000 ')" 1
+record "rate" 3 -F 5000 -e task-clock "$loads" 40
+check "the period of a rate" "$(lines '^event 0 200000 ')" 1
+
+# Calls by the stack.
+case $(uname -m) in x86_64|aarch64|riscv64|ppc64*)
+	record "stack" 3 -g dwarf -e task-clock "$loads" 80
+	check_shares "stack" 200
+	check_chains "stack"
+esac
+
+# A process that runs already, and one of its threads; a program that perfex runs meanwhile.
+for target in -p -t; do
+	mkfifo "$tmp/go$target"
+	"$loads" 80 wait < "$tmp/go$target" &
+	pid=$!
+	exec 3> "$tmp/go$target"
+	record "running, $target" 0 -g -e task-clock $target $pid sh -c "echo >&3; exec 3>&-; sleep 1; while [ -d /proc/$pid/task ] && ! grep -q 'State:.Z' /proc/$pid/status; do sleep 1; done"
+	exec 3>&-
+	wait $pid
+	check "status of the process, $target" $? 3
+	check_shares "running, $target" 200
+	check "what was started, $target" "$(lines '^fork ')" 2
+	rm "$tmp/go$target"
+done
+
+# CPUs, and all that runs there.
+record "CPUs" 3 -a -e cpu-clock "$loads" 80
+check_shares "CPUs" 200
+check "the clock of CPUs" "$(lines '^event 0 500009 cpu-clock$')" 1
+
+# What is wrong is said in one line.
+for arguments in "-e nonsense" "-e task-clock=1" "-e cpu-clock" "-p 999999999 -e task-clock=1ms" "-t 999999999 -e task-clock=1ms" "-e task-clock,task-clock" "--kind=0"; do
+	# shellcheck disable=SC2086
+	perfex record --backend=perf -o "$tmp/none" $arguments true 2> "$tmp/err"
+	check "status, $arguments" $? 125
+	check "lines, $arguments" "$(wc -l < "$tmp/err") $(grep -c '^perfex: ' "$tmp/err")" "1 1"
+	check "file, $arguments" "$(ls "$tmp/none" 2> /dev/null)" ""
+done
+
+# Without the module, perf_event takes its place, and perfex says so.
+if [ ! -e /dev/vperfctr ]; then
+	perfex record -e task-clock -o "$tmp/samples" "$loads" 4 2> "$tmp/err"
+	check "status without the module" $? 3
+	check "a line" "$(grep -c '^perfex: samples by perf_event: there is no /dev/vperfctr: ' "$tmp/err")" 1
+	perfex record -q -e task-clock -o "$tmp/samples" "$loads" 4 2> "$tmp/err"
+	check "-q" "$?$(cat "$tmp/err")" 3
+	perfex record --backend=module -e task-clock -o "$tmp/samples" true 2> "$tmp/err"
+	check "status of --backend=module" $? 125
+	check "--backend=module" "$(cat "$tmp/err")" "perfex: there is no /dev/vperfctr: load the module (sudo modprobe vperfctr)"
+fi
+
+summary

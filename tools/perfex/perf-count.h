@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Counting and sampling by perf_event, where the module cannot.  Handles are the library's, as those
+ * of the module.
+ */
+#ifndef PERFEX_PERF_COUNT_H
+#define PERFEX_PERF_COUNT_H
+
+#include <linux/perf_event.h>
+
+#include "perfex.h"
+
+struct perf_count {
+	const char *names;		/* of the events, with commas */
+	bool inherit;			/* count what is started, too */
+	/* Of samples: */
+	const uint64_t *period;		/* of each event; NULL: there are no samples */
+	struct perf_event_attr sample;
+};
+
+/*
+ * Describe the processor as perf_event counts it: with the generic events that it has.  Without
+ * a PMU there are no interrupts, and samples are those of a clock.
+ */
+void perf_describe(struct vperfctr_info *info);
+
+/*
+ * Count threads.  flags: VPERFCTR_PERF_EXEC or 0.
+ * Return: 0, or -1 with *e; *gone: such a thread has ended, if gone is not NULL
+ */
+int perf_count_threads(struct vperfctr **v, const struct perf_count *p, const pid_t *tids,
+		       unsigned int nr, unsigned int flags, bool *gone, struct error *e);
+
+/* The same of CPUs, which begin to count by vperfctr_resume(). */
+int perf_count_cpus(struct vperfctr **v, const struct perf_count *p,
+		    const struct vperfctr_cpu_mask *mask, struct error *e);
+
+/*
+ * Find the threads of a process, or the thread itself.  The list is complete if none was started
+ * meanwhile: see perf_count_process().
+ * Return: the list, which the caller frees; NULL: there are none, or no memory
+ */
+pid_t *perf_list_threads(const struct target *target, unsigned int *nr);
+
+/* The CPUs that there are, and those that are online.  Return: 0 or -errno */
+int perf_cpus(struct vperfctr_cpu_mask **all, struct vperfctr_cpu_mask **online);
+
+/* ---- perf-rings.c ----------------------------------------------------------------- */
+
+/* Buffers in which the kernel puts the samples of a handle. */
+struct perf_rings;
+struct recording;
+
+/* Return: 0, or -1 with *e. */
+int perf_rings_open(struct perf_rings **r, const struct vperfctr *v, const struct perf_count *p,
+		    struct recording *rec, struct error *e);
+
+/* Return: a descriptor that is ready when some of them are half full. */
+int perf_rings_fd(const struct perf_rings *r);
+
+/* Move all samples and records until now into the file. */
+void perf_rings_drain(struct perf_rings *r);
+void perf_rings_close(struct perf_rings *r);
+
+#endif /* PERFEX_PERF_COUNT_H */
