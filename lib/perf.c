@@ -535,6 +535,19 @@ int __vperfctr_perf_read_cpus(const struct vperfctr_handle *h, struct vperfctr_r
 	return err;
 }
 
+int __vperfctr_perf_cpu_soft(const struct vperfctr *v, unsigned int i, struct vperfctr_soft *soft)
+{
+	const struct __vperfctr_perf *p = to_const_handle(v)->perf;
+	struct group g;
+	int err;
+
+	memset(&g, 0, sizeof(g));
+	err = p->cpu && i < p->nrgroups ? add_counts(p, i, &g) : -EINVAL;
+	if (!err)
+		fill_soft(p, &g, soft);
+	return err;
+}
+
 /* ---- control --------------------------------------------------------------------- */
 
 /* Check what all calls that change the counting need. */

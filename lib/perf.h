@@ -55,4 +55,7 @@ struct __vperfctr_perf_groups {
 
 void __vperfctr_perf_groups(const struct vperfctr *v, struct __vperfctr_perf_groups *groups);
 
+/* Read the software counters of CPU i of such a handle: soft->count[].own.  Return: 0 or -errno */
+int __vperfctr_perf_cpu_soft(const struct vperfctr *v, unsigned int i, struct vperfctr_soft *soft);
+
 #endif /* VPERFCTR_PERF_H */

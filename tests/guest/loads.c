@@ -17,7 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define NOINLINE	__attribute__((noinline, noclone))
+/* noipa: the compiler makes one of two functions that are the same. */
+#define NOINLINE	__attribute__((noinline, noclone, noipa))
 /* A call before this is no tail call. */
 #define NO_TAIL_CALL()	__asm__ volatile("" ::: "memory")
 

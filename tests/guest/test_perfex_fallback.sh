@@ -18,6 +18,8 @@ check() # WHAT GOT EXPECTED
 	echo "$1: '$2', not '$3'"
 }
 
+mkfifo "$tmp/go"
+
 # run ARGUMENT...: run perfex; its status is in $status, its output in $tmp/out and $tmp/err
 run()
 {
@@ -70,13 +72,31 @@ run -v -e instructions:u "$known"
 check "-v" "$(grep -c 'counts by perf_event' "$tmp/err")" 1
 run -v --backend=perf -e instructions:u "$known"
 check "-v --backend=perf" "$(grep -c 'perfex: counts by perf_event$' "$tmp/err")" 1
-run --backend=perf -a -e instructions:u "$known"
-check "--backend=perf -a" "$(cat "$tmp/err")" "perfex: perf_event counts commands only: -p, -t, -a, -C, --kind and --sample need the module"
-run -a -e instructions:u "$known"
-check "status of -a" "$status" 125
-check "-a" "$(grep -c 'modprobe vperfctr' "$tmp/err")" 1
-run --sample "$known"
-check "status of --sample" "$status" 125
+run --backend=perf -a --kind=0 -e instructions:u "$known"
+check "--backend=perf --kind" "$(cat "$tmp/err")" "perfex: perf_event does not know kinds of CPUs: --kind and --per-kind need the module"
+
+# CPUs, and a process that runs already.
+run -a -x , -o "$tmp/counts" -e instructions:u "$known" 2 3
+check "status of -a" "$status" 3
+check "-a" "$(grep -c '^perfex: counts by perf_event: there is no /dev/vperfctr: ' "$tmp/err")" 1
+check "instructions of CPUs" "$(($(count instructions:u) >= 6004))" 1
+sh -c 'read go; exec "$0" 2 3' "$known" < "$tmp/go" &
+pid=$!
+exec 3> "$tmp/go"
+run -x , -o "$tmp/counts" -e instructions:u -p $pid sh -c "echo >&3; exec 3>&-; while ! grep -qs 'State:.Z' /proc/$pid/status; do usleep 50000; done"
+exec 3>&-
+wait $pid
+check "instructions of a process" "$(($(count instructions:u) >= 6004 && $(count instructions:u) < 3000000))" 1
+
+# Samples of the counters.
+run --sample=instructions:u=1000 -o "$tmp/samples" "$known" 2 3
+check "status of --sample" "$status" 3
+check "--sample" "$(grep -c '^perfex: samples by perf_event: there is no /dev/vperfctr: ' "$tmp/err")" 1
+check "samples of known" "$(grep -c "^perfex: 6 samples in .*, 0 dropped; 6,004 instructions:u in all" "$tmp/err")" 1
+run record -e instructions:u,branches:u -c 500 -o "$tmp/samples" "$known" 2 3
+check "samples of two events" "$(sed -n "s/^perfex: .*; \(.*\), .* in all/\1/p" "$tmp/err")" "6,004 instructions:u"
+run record -F 1000 -e instructions:u -o "$tmp/samples" sh -c 'i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done'
+check "a rate" "$(grep -cE '^perfex: [1-9][0-9,]* samples in .* for [1-9][0-9,]{6,} periods; [1-9]' "$tmp/err")" 1
 run -e instructions:u,instructions:u,instructions:u,instructions:u,instructions:u,instructions:u,instructions:u,instructions:u,instructions:u,instructions:u,instructions:u,instructions:u "$known"
 check "status of too many events" "$status" 125
 check "too many events" "$(grep -c 'modprobe vperfctr.*not enough counters' "$tmp/err")" 1

@@ -280,7 +280,7 @@ static const struct option_entry stat_options[] = {
 	{ 0, "control", "HOW", "fifo:FILE[,FILE]: count while programs say so: they write the lines enable and disable to the first FILE, and read ack from the second; fd:N[,N]: the same with descriptors",
 	  set_control, 0 },
 	{ 0, "wait", "SECONDS", "wait so long for counters that others have", set_wait, 0 },
-	{ 0, "backend", "HOW", "count PROGRAM by the vperfctr module or by perf_event: module or perf; auto: by perf_event where the module cannot",
+	{ 0, "backend", "HOW", "count by the vperfctr module or by perf_event: module or perf; auto: by perf_event where the module cannot",
 	  set_backend, 0 },
 	{ 0, "strict", NULL, "refuse all events if one of them cannot be counted here", OPTION_FLAG(strict) },
 	{ 'A', "per-cpu", NULL, "with -a and -C, print the counts of each CPU", set_split, SPLIT_CPU },

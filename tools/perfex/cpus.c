@@ -11,6 +11,7 @@
 
 #include "cpus.h"
 #include "gate.h"
+#include "perf.h"
 #include "perf-count.h"
 
 #define SYS_CPU		"/sys/devices/system/cpu"
@@ -432,6 +433,24 @@ static bool was_offline(const struct cpus *cpus, unsigned int i)
 	return cpus->cpu[i].status & VPERFCTR_CPU_STATUS_OFFLINE;
 }
 
+/* perf_event counts software events of CPUs, too.  Return: 0 or -errno. */
+static int read_soft(const struct vperfctr *v, unsigned int i, struct sums *sums)
+{
+	struct vperfctr_soft soft = { .size = sizeof(soft) };
+	unsigned int k;
+	int err;
+
+	if (vperfctr_backend(v) != VPERFCTR_BACKEND_PERF)
+		return 0;
+	err = __vperfctr_perf_cpu_soft(v, i, &soft);
+	for (k = 0; k < VPERFCTR_NR_SOFT && !err; k++) {
+		sums->soft[k] = soft.count[k].own;
+		if (VPERFCTR_SOFT_PAGE_FAULTS >> k & 1)
+			sums->soft[SOFT_PAGE_FAULTS] += soft.count[k].own;
+	}
+	return err;
+}
+
 /* Read the sums of all CPUs and of the parts.  Return: 0 or -errno. */
 static int read_cpus(struct cpus *cpus, struct vperfctr *v, struct sums *total)
 {
@@ -449,13 +468,14 @@ static int read_cpus(struct cpus *cpus, struct vperfctr *v, struct sums *total)
 	cpus->nrctrs = read.nrctrs;
 	memset(total, 0, sizeof(*total));
 	memcpy(cpus->read, cpus->parts, cpus->nrparts * sizeof(*cpus->parts));
-	for (i = 0; i < read.nrcpus; i++) {
+	for (i = 0; i < read.nrcpus && !err; i++) {
 		struct part *part = cpus->nrparts ? &cpus->read[cpus->part_of[i]] : NULL;
 
 		memset(&sums, 0, sizeof(sums));
 		sums.tsc = from[0];
 		memcpy(sums.pmc, from + 1, read.nrctrs * sizeof(*from));
 		from += 1 + read.nrctrs;
+		err = read_soft(v, i, &sums);
 		sums_add(total, &sums);
 		if (part) {
 			sums_add(&part->sums, &sums);
@@ -463,7 +483,7 @@ static int read_cpus(struct cpus *cpus, struct vperfctr *v, struct sums *total)
 			part->nrcpus += has_sums(cpus, i) || !was_offline(cpus, i);
 		}
 	}
-	return 0;
+	return err;
 }
 
 /* Say which CPUs were not, or not always, counted. */

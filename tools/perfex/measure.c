@@ -8,7 +8,7 @@
 #include "metrics.h"
 #include "output.h"
 #include "perf.h"
-#include "perfex.h"
+#include "perf-count.h"
 #include "refused.h"
 
 #define TOP_COLUMNS	4	/* of perfex top without -e */
@@ -23,11 +23,18 @@ struct choice {
 	struct vperfctr_ctr ctr[MAX_KINDS][VPERFCTR_MAX_CTRS];
 	struct cpus *cpus;	/* NULL: threads are counted */
 	char *perf;		/* names for perf_event; NULL: the module counts */
+	struct perf_count by_perf;	/* the same for running threads and CPUs */
+	const struct error *module;	/* why the module does not count, or no text */
 	bool said;		/* that perf_event counts */
 	enum backend backend;
 };
 
-/* The kernel counts these for threads only. */
+static const struct perf_count *perf_of(const struct choice *choice)
+{
+	return choice->perf ? &choice->by_perf : NULL;
+}
+
+/* The module counts these for threads only. */
 static int refuse_software(const struct events *events, struct error *e)
 {
 	unsigned int i;
@@ -77,13 +84,14 @@ static int choose_events(const struct kinds *kinds, void *arg, struct error *e)
 	if (choice->refused.nr && (o->strict || !events->nr))
 		return refusals_fail(&choice->refused, e);
 	if (!o->nrspecs && !choice->metrics.nr) {
-		events_default(events, kinds->info, kinds->nr, !options_cpus(o));
+		events_default(events, kinds->info, kinds->nr,
+			       !options_cpus(o) || choice->backend == BACKEND_PERF);
 		/* More columns would be wider than many terminals. */
 		for (k = 0; o->top && k < kinds->nr; k++)
 			if (events[k].nr > TOP_COLUMNS)
 				events[k].nr = TOP_COLUMNS;
 	}
-	if (options_cpus(o) && refuse_software(events, e))
+	if (options_cpus(o) && choice->backend != BACKEND_PERF && refuse_software(events, e))
 		return -1;
 	/* A sum is that of a generic event if it is so on all kinds. */
 	for (k = 1; k < kinds->nr; k++)
@@ -336,8 +344,8 @@ static int run_series(const struct choice *choice, const struct vperfctr_control
 		}
 		do {
 			err = choice->cpus ?
-				cpus_count(choice->cpus, o->command, NO_TIMEOUT, control, NULL, &none,
-					   NULL, r, e) :
+				cpus_count(choice->cpus, o->command, NO_TIMEOUT, control,
+					   perf_of(choice), &none, NULL, r, e) :
 				run_command(o->command, control, choice->perf, &none, r, e);
 		} while (err && wait_for_counters(&patience, e));
 		if (!err && r->complete)
@@ -543,12 +551,12 @@ static int try_once(const struct choice *choice, struct ticks *ticks,
 	};
 
 	if (choice->cpus)
-		return cpus_count(choice->cpus, o->command, o->timeout, control, NULL, &interval,
-				  NULL, r, e);
+		return cpus_count(choice->cpus, o->command, o->timeout, control, perf_of(choice),
+				  &interval, NULL, r, e);
 	if (o->targets.nr)
 		return attach_and_count(&o->targets, o->command, o->timeout,
-					o->per_thread || o->verbose, control, NULL, &interval,
-					NULL, r, e);
+					o->per_thread || o->verbose, control, perf_of(choice),
+					&interval, NULL, r, e);
 	control->flags |= VPERFCTR_CONTROL_START_ON_EXEC;
 	return run_command(o->command, control, choice->perf, &interval, r, e);
 }
@@ -670,10 +678,10 @@ static int measure_choice(struct choice *choice, unsigned int nrgroups, struct o
 
 /* ---- where the module cannot count ------------------------------------------------------ */
 
-/* True if perf_event can do what is asked for: count a command. */
+/* True if perf_event can do what is asked for: it knows no kinds of CPUs. */
 static bool perf_can(const struct options *o)
 {
-	return *o->command && !o->targets.nr && !options_cpus(o) && !o->kind && !o->sampling;
+	return !o->kind && o->split != SPLIT_KIND;
 }
 
 /* List the events, and task-clock, which is the thread time, for perf_event. */
@@ -691,24 +699,6 @@ static char *list_names(const struct events *events)
 	fputs("task-clock", f);
 	fclose(f);
 	return text;
-}
-
-/* Leave out the generic events that perf_event does not have here, of which it says no more. */
-static void limit_generic(struct vperfctr_info *info)
-{
-	struct vperfctr_event event;
-	const char *name;
-	struct vperfctr *v;
-	unsigned int i;
-
-	for (i = 0; (name = events_generic_name(i)); i++) {
-		if (vperfctr_event(&event, name, info, NULL) || !event.arch)
-			continue;
-		if (__vperfctr_count_perf(&v, name, 0, VPERFCTR_PERF_EXEC, NULL))
-			info->arch_events &= ~event.arch;
-		else
-			vperfctr_close(v);
-	}
 }
 
 /* Take out the events that perf_event does not count alone.  Return: 0, or -1 with *e. */
@@ -752,22 +742,18 @@ static int refuse_for_perf(struct choice *choice, const struct error *module, st
 /*
  * Choose the events that perf_event counts, and count perfex itself for a moment: the command
  * must not run in vain.  Without -e, leave the last ones out until they fit the counters.
- * module: why the module does not count, or no text.
  * Return: 1, or -1 with *e.
  */
-static int choose_for_perf(struct choice *choice, const struct error *module, struct error *e)
+static int choose_for_perf(const struct kinds *kinds, void *arg, struct error *e)
 {
+	struct choice *choice = arg;
+	const struct error *module = choice->module;
 	struct events *events = choice->events;
 	struct vperfctr_why why;
 	struct vperfctr *v;
 	int err;
 
-	choice->kinds.nr = 1;
-	__vperfctr_perf_info(&choice->kinds.info[0]);
-	choice->kinds.info[0].tsc_khz = 1000000;
-	if (!choice->o->nrspecs || choice->o->detail)
-		limit_generic(&choice->kinds.info[0]);
-	if (choose_events(&choice->kinds, choice, e) < 0)
+	if (choose_events(kinds, choice, e) < 0)
 		return -1;
 	/* A metric is computed from all of its events. */
 	if (!choice->metrics.nr && events->nr && refuse_for_perf(choice, module, e))
@@ -792,14 +778,29 @@ static int choose_for_perf(struct choice *choice, const struct error *module, st
 		events->nr--;
 	}
 	vperfctr_close(v);
+	choice->by_perf.names = choice->perf;
 	return 1;
 }
 
-/* Count by perf_event.  module: as for choose_for_perf(). */
-static int measure_perf(struct choice *choice, const struct error *module, struct output *out,
-			struct error *e)
+/* Count by perf_event.  module: why the module does not count, or no text. */
+static int measure_perf(struct choice *choice, const struct error *module, struct cpus *cpus,
+			struct output *out, struct error *e)
 {
-	if (choose_for_perf(choice, module, e) < 0)
+	const struct options *o = choice->o;
+	struct kinds *kinds = &choice->kinds;
+	int ret;
+
+	kinds->nr = 1;
+	__vperfctr_perf_info(kinds->info);
+	kinds->info->tsc_khz = 1000000;
+	if (!o->nrspecs || o->detail)
+		perf_limit_generic(kinds->info);
+	choice->module = module;
+	choice->by_perf.inherit = !o->no_inherit && !options_cpus(o);
+	choice->cpus = options_cpus(o) ? cpus : NULL;
+	ret = choice->cpus ? cpus_choose_perf(cpus, o, kinds, choose_for_perf, choice, e) :
+			     choose_for_perf(kinds, choice, e);
+	if (ret < 0)
 		return -1;
 	if (*module->text)
 		fprintf(stderr, "perfex: counts by perf_event: %s\n", module->text);
@@ -831,10 +832,8 @@ int backend_choose(enum backend *backend, const struct options *o, struct error 
 	if (!o->backend && variable && *variable &&
 	    backend_parse(backend, variable, "the environment variable VPERFCTR_BACKEND", e))
 		return -1;
-	if (*backend == BACKEND_PERF && o->sampling && o->kind)
-		return fail_with(e, "perf_event does not know kinds of CPUs: --kind needs the module");
-	if (*backend == BACKEND_PERF && !o->sampling && !perf_can(o))
-		return fail_with(e, "perf_event counts commands only: -p, -t, -a, -C and --kind need the module");
+	if (*backend == BACKEND_PERF && !perf_can(o))
+		return fail_with(e, "perf_event does not know kinds of CPUs: --kind and --per-kind need the module");
 	return 0;
 }
 
@@ -894,10 +893,12 @@ int measure(const struct options *o, struct output *out, struct error *e)
 	/* An error that the module causes is one before the command has run. */
 	if (ret < 0 && e->unusable && choice.backend == BACKEND_AUTO && perf_can(o)) {
 		module = *e;
+		cpus_free(&cpus);
+		cpus = (struct cpus){ 0 };
 		choice.backend = BACKEND_PERF;
 	}
 	if (choice.backend == BACKEND_PERF)
-		ret = measure_perf(&choice, &module, out, e);
+		ret = measure_perf(&choice, &module, &cpus, out, e);
 	cpus_free(&cpus);
 	refusals_free(&choice.refused);
 	free(choice.perf);

@@ -12,8 +12,7 @@
 
 /* ---- the processor ------------------------------------------------------------------------ */
 
-/* Leave out the generic events that perf_event does not have here, of which it says no more. */
-static void limit_generic(struct vperfctr_info *info)
+void perf_limit_generic(struct vperfctr_info *info)
 {
 	struct vperfctr_event event;
 	const char *name;
@@ -36,7 +35,7 @@ void perf_describe(struct vperfctr_info *info)
 	__vperfctr_perf_info(info);
 	/* The kernel's times are nanoseconds. */
 	info->tsc_khz = 1000000;
-	limit_generic(info);
+	perf_limit_generic(info);
 	info->features |= VPERFCTR_FEATURE_CLOCK | VPERFCTR_FEATURE_RECORDS |
 			  VPERFCTR_FEATURE_INHERIT_IMODE;
 	if (!info->arch_events)

@@ -18,6 +18,9 @@ struct perf_count {
 	struct perf_event_attr sample;
 };
 
+/* Leave out the generic events that perf_event does not have here, of which it says no more. */
+void perf_limit_generic(struct vperfctr_info *info);
+
 /*
  * Describe the processor as perf_event counts it: with the generic events that it has.  Without
  * a PMU there are no interrupts, and samples are those of a clock.

@@ -1,0 +1,114 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# Test perfex stat and top by perf_event of running processes and of CPUs, with software events: this
+# needs neither the module nor a PMU.  It runs in the machine of a test, and as a unit test on
+# the one that builds.  The summary looks like one of libcheck.
+
+here=$(dirname "$0")
+# shellcheck source=../install/check.sh
+. "$here/check.sh"
+loads=$here/loads	# three threads, each for so many milliseconds of a CPU
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+cpus=$(getconf _NPROCESSORS_ONLN 2> /dev/null || grep -c '^processor' /proc/cpuinfo)
+
+check_range() # WHAT GOT LEAST MOST
+{
+	checks=$((checks + 1))
+	[ "${2:-0}" -ge "$3" ] && [ "${2:-0}" -le "$4" ] && return
+	failures=$((failures + 1))
+	echo "$1: '$2', not $3 to $4"
+}
+
+# run WHAT STATUS ARGUMENT...
+run()
+{
+	what=$1
+	expected=$2
+	shift 2
+	perfex "$@" > "$tmp/out" 2> "$tmp/err"
+	check "status, $what" $? "$expected"
+}
+
+# print the count of an event, without what follows a dot, in the CSV of -x
+count() # EVENT [PART]
+{
+	awk -F , -v event="$1" -v part="$2" '$(3 + (part != "")) ~ "^" event && (part == "" || $1 == part) {
+		sub(/\..*/, "", $(1 + (part != "")))
+		print $(1 + (part != "")); exit
+	}' "$tmp/counts"
+}
+
+if ! perfex stat --backend=perf -e task-clock true > "$tmp/out" 2>&1; then
+	echo "perf_event may not be used here, so this is not tested: $(cat "$tmp/out")"
+	check "nothing" 0 0
+	summary
+	exit
+fi
+
+# start_loads: a process that waits; go: it begins
+start_loads()
+{
+	mkfifo "$tmp/go"
+	"$loads" 60 wait < "$tmp/go" &
+	pid=$!
+	exec 3> "$tmp/go"
+}
+
+# The loads begin when perfex counts: it starts this command then.
+until_end()
+{
+	echo "echo >&3; exec 3>&-; while [ -e /proc/$pid ] && ! grep -qs 'State:.Z' /proc/$pid/status; do sleep 1; done"
+}
+
+# A process, and a thread, with all that they start.  The kernel's work for them is more.
+for target in -p -t; do
+	start_loads
+	run "running, $target" 0 stat --backend=perf -x , -o "$tmp/counts" -e task-clock,page-faults $target $pid sh -c "$(until_end)"
+	exec 3>&-
+	wait $pid
+	rm "$tmp/go"
+	check_range "time, $target" "$(count task-clock)" 130 450
+	check_range "page faults, $target" "$(count page-faults)" 10 100000
+done
+
+# Without what they start, it is the first thread.
+start_loads
+run "-i" 0 stat --backend=perf -i -x , -o "$tmp/counts" -e task-clock -p $pid sh -c "$(until_end)"
+exec 3>&-
+wait $pid
+rm "$tmp/go"
+check_range "time, -i" "$(count task-clock)" 40 129
+
+# Several threads that there are already, each with its part.
+"$loads" 3000 > /dev/null &
+pid=$!
+while [ "$(ls /proc/$pid/task | wc -l)" -lt 2 ]; do sleep 1; done
+run "threads" 0 stat --backend=perf -v --per-thread -e task-clock -p $pid sleep 1
+check "two threads" "$(grep -c '^ Of these, thread' "$tmp/err")" 2
+check "counted threads" "$(grep -c '(2 threads and what they started' "$tmp/err")" 1
+kill $pid
+wait $pid 2> /dev/null
+
+# CPUs count all of the time.
+run "CPUs" 0 stat --backend=perf -a -x , -o "$tmp/counts" -e task-clock,context-switches sleep 1
+check_range "time of CPUs" "$(count task-clock)" $((cpus * 990)) $((cpus * 4000))
+check_range "switches" "$(count context-switches)" 1 1000000
+run "a CPU" 0 stat --backend=perf -C 0 --per-cpu -x , -o "$tmp/counts" -e task-clock sleep 1
+check_range "time of CPU 0" "$(count task-clock CPU0)" 990 4000
+run "without events" 0 stat --backend=perf -a -x , -o "$tmp/counts" sleep 1
+check_range "time without events" "$(count task-clock)" $((cpus * 990)) $((cpus * 4000))
+run "runs" 0 stat --backend=perf -a -r 2 -x , -o "$tmp/counts" -e task-clock sleep 1
+check_range "mean time" "$(count task-clock)" $((cpus * 990)) $((cpus * 4000))
+VPERFCTR_BACKEND=perf run "top" 0 top --timeout 700 -I 300
+check "rows of top" "$(($(grep -c ' all ' "$tmp/out") >= 1))" 1
+
+# What is wrong is said in one line.
+for arguments in "-p 999999999" "-t 999999999" "-C 9999" "-C x" "-a --per-kind" "-p 0" "-a -e nonsense"; do
+	# shellcheck disable=SC2086
+	run "$arguments" 125 stat --backend=perf $arguments sleep 1
+	check "lines, $arguments" "$(wc -l < "$tmp/err") $(grep -c '^perfex: ' "$tmp/err")" "1 1"
+done
+
+summary
