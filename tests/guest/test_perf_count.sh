@@ -111,4 +111,34 @@ for arguments in "-p 999999999" "-t 999999999" "-C 9999" "-C x" "-a --per-kind" 
 	check "lines, $arguments" "$(wc -l < "$tmp/err") $(grep -c '^perfex: ' "$tmp/err")" "1 1"
 done
 
+# Where neither the module nor perf_event may count, there is what the kernel tells of each process.
+if [ ! -e /dev/vperfctr ] && "$here/without_perf" true; then
+	without_perf()
+	{
+		"$here/without_perf" perfex "$@" > "$tmp/out" 2> "$tmp/err"
+	}
+	without_perf stat -x , -o "$tmp/counts" -e instructions:u,task-clock,cpu-migrations,page-faults,context-switches "$loads" 60
+	check "status without perf_event" $? 3
+	check "a line without perf_event" "$(grep -c '^perfex: counts by getrusage, as perf_event may not be used: there is no /dev/vperfctr: ' "$tmp/err")" 1
+	check "why without perf_event" "$(grep -c '^perfex: instructions:u, cpu-migrations: perf_event may not be used, ' "$tmp/err")" 1
+	check "lines without perf_event" "$(wc -l < "$tmp/err")" 2
+	check "what is not permitted" "$(grep -cE '^<not permitted>,,(instructions:u|cpu-migrations)' "$tmp/counts")" 2
+	check_range "time without perf_event" "$(count task-clock)" 130 450
+	check_range "page faults without perf_event" "$(count page-faults)" 20 100000
+	check_range "switches without perf_event" "$(count context-switches)" 2 1000000
+	# What is subtracted is what perfex has done before.
+	without_perf stat -x , -o "$tmp/counts" -e task-clock,page-faults true
+	faults=$(count page-faults)
+	perfex stat -x , -o "$tmp/counts" -e page-faults true 2> "$tmp/err"
+	check_range "page faults of true" "$faults" "$(count page-faults)" $(($(count page-faults) + 20))
+	for arguments in "--strict -e task-clock,instructions:u" "-e cycles:u" "-a" "-i -e task-clock" "--backend=perf -e task-clock" "-I 100 -e task-clock" "--backend=module"; do
+		# shellcheck disable=SC2086
+		without_perf stat $arguments true
+		check "status, $arguments" $? 125
+		check "lines, $arguments" "$(wc -l < "$tmp/err") $(grep -c '^perfex: ' "$tmp/err")" "1 1"
+	done
+	without_perf record -e task-clock=1ms -o "$tmp/samples" true
+	check "record without perf_event" "$?$(grep -c '; and by perf_event: perf_event may not be used' "$tmp/err")$(wc -l < "$tmp/err")" 12511
+fi
+
 summary

@@ -25,6 +25,7 @@ struct choice {
 	char *perf;		/* names for perf_event; NULL: the module counts */
 	struct perf_count by_perf;	/* the same for running threads and CPUs */
 	const struct error *module;	/* why the module does not count, or no text */
+	bool usage;		/* perf_event may not count, either: there is what the kernel tells all */
 	bool said;		/* that perf_event counts */
 	enum backend backend;
 };
@@ -701,6 +702,47 @@ static char *list_names(const struct events *events)
 	return text;
 }
 
+/* What getrusage(2) has. */
+#define SOFT_OF_USAGE	(VPERFCTR_SOFT_TASK_CLOCK | VPERFCTR_SOFT_CONTEXT_SWITCHES | VPERFCTR_SOFT_PAGE_FAULTS)
+
+/*
+ * True if perf_event may count nothing at all here, and what the kernel tells of each process that
+ * was waited for is what is asked for: sums of a command with all that it starts.
+ */
+static bool only_usage(const struct choice *choice)
+{
+	const struct options *o = choice->o;
+	struct vperfctr *v;
+	int err;
+
+	if (!*choice->module->text || o->targets.nr || options_cpus(o) || o->no_inherit ||
+	    o->interval || o->delay || o->control || o->nrmetrics || o->detail)
+		return false;
+	err = __vperfctr_count_perf(&v, "task-clock", 0, VPERFCTR_PERF_EXEC | VPERFCTR_PERF_RAW,
+				    NULL);
+	if (!err)
+		vperfctr_close(v);
+	return err == -EACCES || err == -EPERM;
+}
+
+/* Take out the events that only perf_event counts.  Return: 0, or -1 with *e. */
+static int refuse_for_usage(struct choice *choice, struct error *e)
+{
+	struct events *events = choice->events;
+	unsigned int i = 0;
+	char why[400];
+
+	snprintf(why, sizeof(why), "perf_event may not be used, as kernel.perf_event_paranoid is %d, or a container forbids it: use sudo, or count by the module, for which /dev/vperfctr has a group",
+		 read_number(PROC "/sys/kernel/perf_event_paranoid"));
+	while (i < events->nr) {
+		if (events->ev[i].soft && !(events->ev[i].soft & ~(uint32_t)SOFT_OF_USAGE))
+			i++;
+		else if (refusals_take(&choice->refused, events, i, NOT_PERMITTED, why, e))
+			return -1;
+	}
+	return 0;
+}
+
 /* Take out the events that perf_event does not count alone.  Return: 0, or -1 with *e. */
 static int refuse_for_perf(struct choice *choice, const struct error *module, struct error *e)
 {
@@ -756,13 +798,18 @@ static int choose_for_perf(const struct kinds *kinds, void *arg, struct error *e
 	if (choose_events(kinds, choice, e) < 0)
 		return -1;
 	/* A metric is computed from all of its events. */
-	if (!choice->metrics.nr && events->nr && refuse_for_perf(choice, module, e))
+	if (!choice->metrics.nr && events->nr &&
+	    (choice->usage ? refuse_for_usage(choice, e) : refuse_for_perf(choice, module, e)))
 		return -1;
 	if (choice->refused.nr && (choice->o->strict || !events->nr)) {
 		struct error perf;
 
 		refusals_fail(&choice->refused, &perf);
 		return fail_both(e, module, perf.text);
+	}
+	if (choice->usage) {
+		choice->perf = strdup(RUN_BY_USAGE);
+		return choice->perf ? 1 : fail_with(e, "out of memory");
 	}
 	for (;;) {
 		free(choice->perf);
@@ -796,6 +843,7 @@ static int measure_perf(struct choice *choice, const struct error *module, struc
 	if (!o->nrspecs || o->detail)
 		perf_limit_generic(kinds->info);
 	choice->module = module;
+	choice->usage = only_usage(choice);
 	choice->by_perf.inherit = !o->no_inherit && !options_cpus(o);
 	choice->cpus = options_cpus(o) ? cpus : NULL;
 	ret = choice->cpus ? cpus_choose_perf(cpus, o, kinds, choose_for_perf, choice, e) :
@@ -803,7 +851,9 @@ static int measure_perf(struct choice *choice, const struct error *module, struc
 	if (ret < 0)
 		return -1;
 	if (*module->text)
-		fprintf(stderr, "perfex: counts by perf_event: %s\n", module->text);
+		fprintf(stderr, "perfex: counts by %s: %s\n",
+			choice->usage ? "getrusage, as perf_event may not be used" : "perf_event",
+			module->text);
 	choice->said = *module->text;
 	return measure_choice(choice, 1, out, e);
 }

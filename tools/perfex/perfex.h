@@ -423,9 +423,12 @@ int fail_user(struct error *e, int err);
 
 /* ---- run ----------------------------------------------------------------------- */
 
+/* In the place of such a list: count what the kernel tells of a process that was waited for. */
+#define RUN_BY_USAGE	""
+
 /*
  * Run the command and count it: by the module or, if perf is not NULL, by perf_event.  perf
- * is a list of the control's events, and of task-clock.
+ * is a list of the control's events, and of task-clock; or RUN_BY_USAGE.
  * Return: 0, or -1 with *e if it did not run.  If it ran and could not be counted,
  * r->complete is false, and *e says why.
  */
@@ -459,6 +462,7 @@ struct running {
 	int fd;			/* of the child's state; the caller closes it */
 	uint64_t map_size;	/* of the ring */
 	struct timespec start;
+	struct rusage before;	/* RUN_BY_USAGE: what was the child's before it executed the command */
 };
 
 int run_start(struct running *run, struct vperfctr_ring *ring, struct error *e);

@@ -15,7 +15,10 @@
 #include "gate.h"
 #include "perf.h"
 
-enum stage { STAGE_BIND, STAGE_OPEN, STAGE_RING, STAGE_CONTROL, STAGE_READY, STAGE_USER, STAGE_EXEC };
+enum stage {
+	STAGE_BIND, STAGE_OPEN, STAGE_RING, STAGE_CONTROL, STAGE_READY, STAGE_USER, STAGE_USAGE,
+	STAGE_EXEC,
+};
 
 /*
  * The child sends these, with the descriptor of its state if the stage is READY.
@@ -26,7 +29,13 @@ struct message {
 	int err;		/* -errno, or 0 */
 	struct timespec start;
 	uint64_t map_size;	/* of the ring */
+	struct rusage usage;
 };
+
+static bool by_usage(const char *perf)
+{
+	return perf && !*perf;
+}
 
 /* ---- passing the descriptor -------------------------------------------------- */
 
@@ -158,6 +167,11 @@ ready:
 	m.err = user_become();
 	if (m.err)
 		goto out;
+	if (by_usage(run->perf)) {
+		m.stage = STAGE_USAGE;
+		getrusage(RUSAGE_SELF, &m.usage);
+		send_message(sock, &m, -1);
+	}
 	execvp(argv[0], argv);
 	m.stage = STAGE_EXEC;
 	m.err = -errno;
@@ -216,9 +230,13 @@ int run_await_exec(struct running *run, struct error *e)
 	struct message later;
 	int none, err = 0;
 
-	/* A successful exec closes the child's end without a message. */
-	if (receive_message(run->sock, &later, &none))
-		err = fail_child(e, &later, run);
+	/* A successful exec closes the child's end without another message. */
+	while (!err && receive_message(run->sock, &later, &none)) {
+		if (later.stage == STAGE_USAGE)
+			run->before = later.usage;
+		else
+			err = fail_child(e, &later, run);
+	}
 	close(run->sock);
 	run->sock = -1;
 	return err;
@@ -455,6 +473,11 @@ static int run_count_perf(struct running *run, struct vperfctr **v, struct error
 	struct vperfctr_why why;
 	int err;
 
+	clock_gettime(CLOCK_MONOTONIC, &run->start);
+	if (by_usage(run->perf)) {
+		run_go(run);
+		return 0;
+	}
 	if (inherits(run->control))
 		flags |= VPERFCTR_PERF_INHERIT;
 	err = __vperfctr_count_perf(v, run->perf, run->pid, flags, &why);
@@ -463,6 +486,24 @@ static int run_count_perf(struct running *run, struct vperfctr **v, struct error
 	clock_gettime(CLOCK_MONOTONIC, &run->start);
 	run_go(run);
 	return 0;
+}
+
+/* The counts of a process and of the children that it has waited for, as the kernel tells them. */
+static void count_usage(struct counts *c, const struct rusage *before, const struct rusage *usage)
+{
+	struct sums *sums = &c->own;
+
+	memset(c, 0, sizeof(*c));
+	sums->tsc = (uint64_t)((run_cpu_time(usage) - run_cpu_time(before)) * 1e9 + 0.5);
+	sums->soft[__builtin_ctz(VPERFCTR_SOFT_TASK_CLOCK)] = sums->tsc;
+	sums->soft[__builtin_ctz(VPERFCTR_SOFT_CONTEXT_SWITCHES)] =
+		(uint64_t)(usage->ru_nvcsw - before->ru_nvcsw + usage->ru_nivcsw - before->ru_nivcsw);
+	sums->soft[__builtin_ctz(VPERFCTR_SOFT_MINOR_FAULTS)] =
+		(uint64_t)(usage->ru_minflt - before->ru_minflt);
+	sums->soft[__builtin_ctz(VPERFCTR_SOFT_MAJOR_FAULTS)] =
+		(uint64_t)(usage->ru_majflt - before->ru_majflt);
+	sums->soft[SOFT_PAGE_FAULTS] = (uint64_t)(usage->ru_minflt - before->ru_minflt +
+						  usage->ru_majflt - before->ru_majflt);
 }
 
 int run_command(char **argv, const struct vperfctr_control *control, const char *perf,
@@ -492,7 +533,7 @@ int run_command(char **argv, const struct vperfctr_control *control, const char 
 	err = perf ? 0 : vperfctr_open_fd(&v, run.fd, 0);
 	if (err)
 		close(run.fd);
-	else if (interval->ms || interval->gate)
+	else if (v && (interval->ms || interval->gate))
 		run_intervals(&run, v, interval);
 	ended = run_await_end(&run, &wstatus, &usage);
 	if (ended) {
@@ -504,13 +545,17 @@ int run_command(char **argv, const struct vperfctr_control *control, const char 
 	r->signalled = WIFSIGNALED(wstatus);
 	if (!inherits(control))
 		r->cpu_time = run_cpu_time(&usage);
-	if (!err)
+	if (by_usage(perf))
+		count_usage(&r->counts, &run.before, &usage);
+	else if (!err)
 		err = counts_finish(v, control, &r->counts);
 	vperfctr_close(v);
 	if (err)
 		fail_read(e, err, perf);
 	else
 		judge_counts(r, wstatus, control, perf, e);
+	if (by_usage(perf))
+		strcpy(r->scope, "with its threads, and the children that it waited for");
 	if (interval->ms && r->counted)
 		interval->fn(interval->arg, r->elapsed, &r->total, NULL);
 	return 0;
