@@ -507,27 +507,49 @@ static inline bool read_page(const volatile struct perf_event_mmap_page *page, u
 	return true;
 }
 
+/* Read for how long the counter of the page has counted.  Return: false: the kernel must */
+static bool read_time(const volatile struct perf_event_mmap_page *page, uint64_t *ns, uint32_t *seq)
+{
+	uint64_t cycles;
+
+	*seq = page->lock;
+	__vperfctr_barrier();
+	if (!page->index || !page->cap_user_time || page->time_enabled != page->time_running)
+		return false;
+	cycles = __vperfctr_rdtsc();
+	*ns = page->time_running + page->time_offset +
+	      (cycles >> page->time_shift) * page->time_mult +
+	      ((cycles & ((UINT64_C(1) << page->time_shift) - 1)) * page->time_mult >>
+	       page->time_shift);
+	return true;
+}
+
 /*
  * The same of several, at one moment: nothing has changed the counters between the first and the
- * last.
+ * last.  The time is that of all of them.
  */
-static bool read_pages(const struct __vperfctr_perf *p, uint64_t *pmc, unsigned int first,
-		       unsigned int nr)
+static bool read_pages(const struct __vperfctr_perf *p, uint64_t *tsc, uint64_t *pmc,
+		       unsigned int first, unsigned int nr)
 {
 	const volatile struct perf_event_mmap_page *const *page = p->page + first;
-	uint32_t seq[VPERFCTR_MAX_CTRS];
+	uint32_t seq[VPERFCTR_MAX_CTRS], seq_time = 0;
+	uint64_t ns = 0;
 	unsigned int i;
 
 	do {
+		if (tsc && !read_time(p->page[0], &ns, &seq_time))
+			return false;
 		for (i = 0; i < nr; i++)
 			if (!read_page(page[i], &pmc[i], &seq[i]))
 				return false;
 		__vperfctr_barrier();
 		for (i = 0; i < nr && page[i]->lock == seq[i]; i++)
 			;
-	} while (i < nr);
+	} while (i < nr || (tsc && p->page[0]->lock != seq_time));
 	for (i = 0; i < nr; i++)
 		pmc[i] -= p->base[p->place[first + i]];
+	if (tsc)
+		*tsc = to_ticks(p, ns - p->base_time);
 	return true;
 }
 
@@ -539,10 +561,11 @@ static inline bool may_read_pages(const struct vperfctr_handle *h)
 	return p->page && __vperfctr_mine(&h->pub) && *p->mapped;
 }
 #else
-static bool read_pages(const struct __vperfctr_perf *p, uint64_t *pmc, unsigned int first,
-		       unsigned int nr)
+static bool read_pages(const struct __vperfctr_perf *p, uint64_t *tsc, uint64_t *pmc,
+		       unsigned int first, unsigned int nr)
 {
 	(void)p;
+	(void)tsc;
 	(void)pmc;
 	(void)first;
 	(void)nr;
@@ -564,8 +587,8 @@ int __vperfctr_perf_read(const struct vperfctr_handle *h, uint64_t *tsc, uint64_
 	unsigned int i;
 	int err;
 
-	if (!tsc && nr && first < p->nrctrs && nr <= p->nrctrs - first && may_read_pages(h) &&
-	    read_pages(p, pmc, first, nr))
+	if (first <= p->nrctrs && nr <= p->nrctrs - first && (!tsc || p->mult) &&
+	    may_read_pages(h) && read_pages(p, tsc, pmc, first, nr))
 		return 0;
 	if (is_foreign(h))
 		return -EPERM;
