@@ -111,6 +111,18 @@ for arguments in "-p 999999999" "-t 999999999" "-C 9999" "-C x" "-a --per-kind" 
 	check "lines, $arguments" "$(wc -l < "$tmp/err") $(grep -c '^perfex: ' "$tmp/err")" "1 1"
 done
 
+# Without the module, the events of perf_event are listed.
+if [ ! -e /dev/vperfctr ]; then
+	run "list" 0 list task-clock
+	check "a listed event" "$(grep -c '^task-clock  *software$' "$tmp/out")" 1
+	check "a line of list" "$(cat "$tmp/err")" "perfex: lists what perf_event counts: there is no /dev/vperfctr: load the module (sudo modprobe vperfctr)"
+	if ! perfex stat --backend=perf -e instructions:u true > "$tmp/out" 2>&1; then
+		run "list without a PMU" 125 list cycles
+		run "samples without a PMU" 125 record -e cycles -c 1000 -o "$tmp/samples" true
+		check "why" "$(grep -c '; and by perf_event: there is no PMU, ' "$tmp/err")" 1
+	fi
+fi
+
 # Where neither the module nor perf_event may count, there is what the kernel tells of each process.
 if [ ! -e /dev/vperfctr ] && "$here/without_perf" true; then
 	without_perf()

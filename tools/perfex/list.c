@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "metrics.h"
+#include "perf-count.h"
 
 #define WIDTH		80
 #define INDENT		4	/* of descriptions */
@@ -136,20 +137,37 @@ static int fail_no_event(struct error *e, const struct listing *l)
 	return fail_with(e, "no event has %s in its name or description", words);
 }
 
+/*
+ * Describe a kind of CPUs.  Where the module cannot be asked, list what perf_event counts, and say
+ * so.
+ * Return: 0, or -1 with *e
+ */
+static int describe(struct vperfctr_info *info, uint32_t kind, const char *asked, struct error *e)
+{
+	int err = vperfctr_info(info, kind);
+
+	if (!err)
+		return 0;
+	fail_device(e, err);
+	if (kind || asked || !e->unusable)
+		return -1;
+	fprintf(stderr, "perfex: lists what perf_event counts: %s\n", e->text);
+	perf_describe(info);
+	return 0;
+}
+
 int list_events(FILE *f, char *const *words, bool all, const char *kind, struct error *e)
 {
 	struct listing l = { .f = f, .words = words, .all = all, .bold = has_colours(f) };
 	struct vperfctr_info info;
 	bool any = false;
 	uint32_t i = 0;
-	int err;
 
 	if (metrics_load(e))
 		return -1;
 	do {
-		err = vperfctr_info(&info, i);
-		if (err)
-			return fail_device(e, err);
+		if (describe(&info, i, kind, e))
+			return -1;
 		if (!kind_is(&info, kind))
 			continue;
 		list_kind(&info, &l);

@@ -38,8 +38,10 @@ void perf_describe(struct vperfctr_info *info)
 	perf_limit_generic(info);
 	info->features |= VPERFCTR_FEATURE_CLOCK | VPERFCTR_FEATURE_RECORDS |
 			  VPERFCTR_FEATURE_INHERIT_IMODE;
-	if (!info->arch_events)
+	if (!info->arch_events) {
+		info->pmc_mask = info->fixed_mask = 0;
 		return;
+	}
 	info->features |= VPERFCTR_FEATURE_PCINT;
 	info->min_period = 1;
 	info->max_period = (UINT64_C(1) << 47) - 1;

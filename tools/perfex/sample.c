@@ -177,18 +177,6 @@ static bool has_interrupts(const struct vperfctr_info *info)
 	return info->features & VPERFCTR_FEATURE_PCINT && info->max_period;
 }
 
-/* clock: samples by thread time are possible */
-static int check_interrupts(const struct vperfctr_info *info, bool clock, struct error *e)
-{
-	if (has_interrupts(info))
-		return 0;
-	fail_with(e, "this processor (%.*s), or the module on it, has no overflow interrupts, so there are no samples%s",
-			 (int)sizeof(info->cpu_name), info->cpu_name,
-			 clock && info->features & VPERFCTR_FEATURE_CLOCK ? " but of " CLOCK : "");
-	e->unusable = true;
-	return -1;
-}
-
 static int check_period(uint64_t period, const struct vperfctr_info *info, struct error *e)
 {
 	char buf[THOUSANDS_LEN];
@@ -217,6 +205,23 @@ struct choice {
 	bool perf;		/* perf_event takes the samples */
 	const struct error *module;	/* why the module does not, or NULL */
 };
+
+static int check_interrupts(const struct vperfctr_info *info, const struct choice *c,
+			    struct error *e)
+{
+	const bool clock = !c->cpus;
+
+	if (has_interrupts(info))
+		return 0;
+	if (c->perf)
+		return fail_with(e, "there is no PMU, as in many virtual machines, so there are no samples but of %s",
+				 c->cpus ? CPU_CLOCK : CLOCK);
+	fail_with(e, "this processor (%.*s), or the module on it, has no overflow interrupts, so there are no samples%s",
+			 (int)sizeof(info->cpu_name), info->cpu_name,
+			 clock && info->features & VPERFCTR_FEATURE_CLOCK ? " but of " CLOCK : "");
+	e->unusable = true;
+	return -1;
+}
 
 /* Without an event, the first of these that the processor has. */
 static const char *const usual_events[] = {
@@ -411,7 +416,7 @@ static int choose_events(const struct kinds *kinds, void *arg, struct error *e)
 	if ((!c->cpus || c->spec->nr || c->perf) && needs_clock(c->spec, kinds->info))
 		return choose_clock(c, kinds, e);
 	for (k = 0; k < kinds->nr; k++)
-		if (check_interrupts(&kinds->info[k], !c->cpus, e))
+		if (check_interrupts(&kinds->info[k], c, e))
 			return -1;
 	if (c->spec->nr ? choose_asked_events(c, kinds, e) : choose_usual_event(c, kinds, e))
 		return -1;
