@@ -100,6 +100,9 @@ check "a rate" "$(grep -cE '^perfex: [1-9][0-9,]* samples in .* for [1-9][0-9,]{
 run -e instructions:u,instructions:u,instructions:u,instructions:u,instructions:u,instructions:u,instructions:u,instructions:u,instructions:u,instructions:u,instructions:u,instructions:u "$known"
 check "status of too many events" "$status" 125
 check "too many events" "$(grep -c 'modprobe vperfctr.*not enough counters' "$tmp/err")" 1
+run --runs=auto -x , -o "$tmp/counts" -e instructions:u,instructions:u,instructions:u,instructions:u,instructions:u,instructions:u,instructions:u,instructions:u,instructions:u,instructions:u,instructions:u,instructions:u "$known"
+check "status of several runs" "$status" 1
+check "counts of several runs" "$(grep -c '^2004,,instructions:u' "$tmp/counts")" 12
 run -e instructions:u /nonexistent
 check "status of a command that does not exist" "$status" 127
 check "a command that does not exist" "$(wc -l < "$tmp/err") $(grep -c "^perfex: there is no command" "$tmp/err")" "2 1"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Count as the options say: the events, the number of runs, and the output. */
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 
 #include "cpus.h"
@@ -23,6 +24,7 @@ struct choice {
 	struct vperfctr_ctr ctr[MAX_KINDS][VPERFCTR_MAX_CTRS];
 	struct cpus *cpus;	/* NULL: threads are counted */
 	char *perf;		/* names for perf_event; NULL: the module counts */
+	char *perf_groups[VPERFCTR_MAX_CTRS];	/* of each run, if there are several */
 	struct perf_count by_perf;	/* the same for running threads and CPUs */
 	const struct error *module;	/* why the module does not count, or no text */
 	bool usage;		/* perf_event may not count, either: there is what the kernel tells all */
@@ -326,15 +328,18 @@ static unsigned int nr_cpu_parts(const struct choice *choice)
  * series and is its result.  A signal ends it, too; the mean leaves that run out.
  */
 static int run_series(const struct choice *choice, const struct vperfctr_control *control,
-		      struct progress *progress, struct series *series, struct result *r,
+		      unsigned int group, struct progress *progress, struct series *series, struct result *r,
 		      struct error *e)
 {
 	const struct interval none = { 0 };
 	const struct options *o = choice->o;
 	struct patience patience = { .seconds = o->wait };
+	struct perf_count by_perf = choice->by_perf;
 	int status = 0, err;
 	unsigned int i;
 
+	if (choice->perf_groups[group])
+		by_perf.names = choice->perf_groups[group];
 	do {
 		if (progress->done)
 			show_progress(progress);
@@ -346,8 +351,9 @@ static int run_series(const struct choice *choice, const struct vperfctr_control
 		do {
 			err = choice->cpus ?
 				cpus_count(choice->cpus, o->command, NO_TIMEOUT, control,
-					   perf_of(choice), &none, NULL, r, e) :
-				run_command(o->command, control, choice->perf, &none, r, e);
+					   choice->perf ? &by_perf : NULL, &none, NULL, r, e) :
+				run_command(o->command, control,
+					    choice->perf ? by_perf.names : NULL, &none, r, e);
 		} while (err && wait_for_counters(&patience, e));
 		if (!err && r->complete)
 			err = after_run(o, e);
@@ -451,7 +457,7 @@ static int run_groups(const struct choice *choice, unsigned int nrgroups, uint32
 		memset(series, 0, nr * sizeof(*series));
 		make_control(&control, chosen, choice, group, at);
 		control.flags = flags;
-		if (run_series(choice, &control, &progress, series, r, e))
+		if (run_series(choice, &control, group, &progress, series, r, e))
 			return -1;
 		if (r->status)
 			status = r->status;
@@ -685,8 +691,13 @@ static bool perf_can(const struct options *o)
 	return !o->kind && o->split != SPLIT_KIND;
 }
 
-/* List the events, and task-clock, which is the thread time, for perf_event. */
-static char *list_names(const struct events *events)
+#define ALL_GROUPS	UINT_MAX
+
+/*
+ * List the first nr events of a group, and task-clock, which is the thread time, for perf_event;
+ * allocated.
+ */
+static char *list_names(const struct events *events, unsigned int nr, unsigned int group)
 {
 	char *text = NULL;
 	unsigned int i;
@@ -695,8 +706,9 @@ static char *list_names(const struct events *events)
 
 	if (!f)
 		return NULL;
-	for (i = 0; i < events->nr; i++)
-		fprintf(f, "%s,", events->ev[i].name);
+	for (i = 0; i < nr; i++)
+		if (group == ALL_GROUPS || events->group[i] == group)
+			fprintf(f, "%s,", events->ev[i].name);
 	fputs("task-clock", f);
 	fclose(f);
 	return text;
@@ -781,10 +793,58 @@ static int refuse_for_perf(struct choice *choice, const struct error *module, st
 	return 0;
 }
 
+/* Return: 0 if perf_event counts the first nr events of a group at once, or -errno with *why. */
+static int try_group(const struct events *events, unsigned int nr, unsigned int group,
+		     struct vperfctr_why *why)
+{
+	char *names = list_names(events, nr, group);
+	struct vperfctr *v;
+	int err = -ENOMEM;
+
+	strcpy(why->text, "out of memory");
+	if (names)
+		err = __vperfctr_count_perf(&v, names, 0, 0, why);
+	if (!err)
+		vperfctr_close(v);
+	free(names);
+	return err;
+}
+
+/*
+ * Divide the events into groups, each of which perf_event counts in one run: it knows which counters
+ * there are.
+ * Return: the number of groups, or -1 with *e
+ */
+static int group_for_perf(struct choice *choice, struct error *e)
+{
+	struct events *events = choice->events;
+	unsigned int i, g, nr = 0;
+	struct vperfctr_why why;
+
+	for (i = 0; i < events->nr; i++) {
+		/* Events after this one are in no group yet. */
+		for (g = 0; g <= nr; g++) {
+			events->group[i] = g;
+			if (!try_group(events, i + 1, g, &why))
+				break;
+		}
+		if (g > nr)
+			return fail_both(e, choice->module, why.text);
+		if (g == nr)
+			nr++;
+	}
+	for (g = 0; g < nr; g++) {
+		choice->perf_groups[g] = list_names(events, events->nr, g);
+		if (!choice->perf_groups[g])
+			return fail_with(e, "out of memory");
+	}
+	return (int)nr;
+}
+
 /*
  * Choose the events that perf_event counts, and count perfex itself for a moment: the command
  * must not run in vain.  Without -e, leave the last ones out until they fit the counters.
- * Return: 1, or -1 with *e.
+ * Return: the number of runs that the events need, or -1 with *e.
  */
 static int choose_for_perf(const struct kinds *kinds, void *arg, struct error *e)
 {
@@ -811,9 +871,13 @@ static int choose_for_perf(const struct kinds *kinds, void *arg, struct error *e
 		choice->perf = strdup(RUN_BY_USAGE);
 		return choice->perf ? 1 : fail_with(e, "out of memory");
 	}
+	if (choice->o->runs_auto && events->nr) {
+		choice->perf = list_names(events, events->nr, ALL_GROUPS);
+		return choice->perf ? group_for_perf(choice, e) : fail_with(e, "out of memory");
+	}
 	for (;;) {
 		free(choice->perf);
-		choice->perf = list_names(events);
+		choice->perf = list_names(events, events->nr, ALL_GROUPS);
 		if (!choice->perf)
 			return fail_with(e, "out of memory");
 		err = __vperfctr_count_perf(&v, choice->perf, 0, 0, &why);
@@ -855,7 +919,7 @@ static int measure_perf(struct choice *choice, const struct error *module, struc
 			choice->usage ? "getrusage, as perf_event may not be used" : "perf_event",
 			module->text);
 	choice->said = *module->text;
-	return measure_choice(choice, 1, out, e);
+	return measure_choice(choice, (unsigned int)ret, out, e);
 }
 
 int backend_parse(enum backend *backend, const char *name, const char *what, struct error *e)
@@ -931,6 +995,7 @@ int measure(const struct options *o, struct output *out, struct error *e)
 	struct error module = { .text = "" };
 	struct choice choice = { .o = o };
 	struct cpus cpus = { 0 };
+	unsigned int i;
 	int ret = -1;
 
 	if (backend_choose(&choice.backend, o, e))
@@ -952,5 +1017,7 @@ int measure(const struct options *o, struct output *out, struct error *e)
 	cpus_free(&cpus);
 	refusals_free(&choice.refused);
 	free(choice.perf);
+	for (i = 0; i < ARRAY_SIZE(choice.perf_groups); i++)
+		free(choice.perf_groups[i]);
 	return ret;
 }
