@@ -111,6 +111,17 @@ for arguments in "-p 999999999" "-t 999999999" "-C 9999" "-C x" "-a --per-kind" 
 	check "lines, $arguments" "$(wc -l < "$tmp/err") $(grep -c '^perfex: ' "$tmp/err")" "1 1"
 done
 
+# What another user may not count is said in one line, too.
+if [ ! -e /dev/vperfctr ] && [ "$(id -u)" = 0 ] && [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -gt 0 ]; then
+	cp "$(command -v perfex)" "$tmp/perfex"
+	chmod 755 "$tmp" "$tmp/perfex"
+	for arguments in "-p 1" "-a"; do
+		su -s /bin/sh nobody -c "$tmp/perfex stat -e task-clock $arguments sleep 1" 2> "$tmp/err"
+		check "status, nobody $arguments" $? 125
+		check "lines, nobody $arguments" "$(wc -l < "$tmp/err")$(grep -c '^perfex: there is no /dev/vperfctr: .*; and by perf_event: ' "$tmp/err")" 11
+	done
+fi
+
 # Without the module, the events of perf_event are listed.
 if [ ! -e /dev/vperfctr ]; then
 	run "list" 0 list task-clock

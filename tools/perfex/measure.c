@@ -893,12 +893,41 @@ static int choose_for_perf(const struct kinds *kinds, void *arg, struct error *e
 	return 1;
 }
 
+/* Count running threads or CPUs for a moment: what is not permitted is said before all else. */
+static int try_places(const struct choice *choice, struct error *e)
+{
+	const struct targets *targets = &choice->o->targets;
+	struct vperfctr *v = NULL;
+	unsigned int i, nr;
+	pid_t *tids;
+	bool gone;
+	int err;
+
+	if (choice->cpus) {
+		err = perf_count_cpus(&v, &choice->by_perf, choice->cpus->mask, e);
+		vperfctr_close(v);
+		return err;
+	}
+	for (i = 0; i < targets->nr; i++) {
+		tids = perf_list_threads(&targets->target[i], &nr);
+		gone = !nr;
+		err = gone ? -1 : perf_count_threads(&v, &choice->by_perf, tids, 1, 0, &gone, e);
+		vperfctr_close(v);
+		v = NULL;
+		free(tids);
+		if (err && !gone)
+			return -1;
+	}
+	return 0;
+}
+
 /* Count by perf_event.  module: why the module does not count, or no text. */
 static int measure_perf(struct choice *choice, const struct error *module, struct cpus *cpus,
 			struct output *out, struct error *e)
 {
 	const struct options *o = choice->o;
 	struct kinds *kinds = &choice->kinds;
+	struct error perf;
 	int ret;
 
 	kinds->nr = 1;
@@ -914,6 +943,8 @@ static int measure_perf(struct choice *choice, const struct error *module, struc
 			     choose_for_perf(kinds, choice, e);
 	if (ret < 0)
 		return -1;
+	if (try_places(choice, &perf))
+		return fail_both(e, module, perf.text);
 	if (*module->text)
 		fprintf(stderr, "perfex: counts by %s: %s\n",
 			choice->usage ? "getrusage, as perf_event may not be used" : "perf_event",
