@@ -18,7 +18,7 @@ struct __vperfctr_perf_event {
 	uint64_t period;	/* not 0: it makes samples, as the attributes of samples say */
 };
 
-/* What is counted: each of these threads on each of these CPUs, with a group for each pair. */
+/* A place counts each of these threads on each of these CPUs, with a group for each pair. */
 struct __vperfctr_perf_place {
 	const pid_t *tid;	/* 0: the calling thread; -1, alone: all that the CPUs do */
 	const int *cpu;		/* -1, alone: any */

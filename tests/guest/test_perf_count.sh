@@ -84,7 +84,7 @@ check_range "time, -i" "$(count task-clock)" 40 129
 # Several threads that there are already, each with its part.
 "$loads" 3000 > /dev/null &
 pid=$!
-while [ "$(ls /proc/$pid/task | wc -l)" -lt 2 ]; do sleep 1; done
+until set -- /proc/$pid/task/* && [ $# -ge 2 ]; do sleep 1; done
 run "threads" 0 stat --backend=perf -v --per-thread -e task-clock -p $pid sleep 1
 check "two threads" "$(grep -c '^ Of these, thread' "$tmp/err")" 2
 check "counted threads" "$(grep -c '(2 threads and what they started' "$tmp/err")" 1
@@ -104,21 +104,21 @@ check_range "mean time" "$(count task-clock)" $((cpus * 990)) $((cpus * 4000))
 VPERFCTR_BACKEND=perf run "top" 0 top --timeout 700 -I 300
 check "rows of top" "$(($(grep -c ' all ' "$tmp/out") >= 1))" 1
 
-# What is wrong is said in one line.
+# perfex says in one line what is wrong.
 for arguments in "-p 999999999" "-t 999999999" "-C 9999" "-C x" "-a --per-kind" "-p 0" "-a -e nonsense"; do
 	# shellcheck disable=SC2086
 	run "$arguments" 125 stat --backend=perf $arguments sleep 1
 	check "lines, $arguments" "$(wc -l < "$tmp/err") $(grep -c '^perfex: ' "$tmp/err")" "1 1"
 done
 
-# What another user may not count is said in one line, too.
+# perfex says in one line, too, what another user may not count.
 if [ ! -e /dev/vperfctr ] && [ "$(id -u)" = 0 ] && [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -gt 0 ]; then
 	cp "$(command -v perfex)" "$tmp/perfex"
 	chmod 755 "$tmp" "$tmp/perfex"
 	for arguments in "-p 1" "-a"; do
 		su -s /bin/sh nobody -c "$tmp/perfex stat -e task-clock $arguments sleep 1" 2> "$tmp/err"
-		check "status, nobody $arguments" $? 125
-		check "lines, nobody $arguments" "$(wc -l < "$tmp/err")$(grep -c '^perfex: there is no /dev/vperfctr: .*; and by perf_event: ' "$tmp/err")" 11
+		check "status, other user $arguments" $? 125
+		check "lines, other user $arguments" "$(wc -l < "$tmp/err")$(grep -c '^perfex: there is no /dev/vperfctr: .*; and by perf_event: ' "$tmp/err")" 11
 	done
 fi
 
@@ -149,7 +149,7 @@ if [ ! -e /dev/vperfctr ] && "$here/without_perf" true; then
 	check_range "time without perf_event" "$(count task-clock)" 130 450
 	check_range "page faults without perf_event" "$(count page-faults)" 20 100000
 	check_range "switches without perf_event" "$(count context-switches)" 2 1000000
-	# What is subtracted is what perfex has done before.
+	# perfex subtracts what its child has done before.
 	without_perf stat -x , -o "$tmp/counts" -e task-clock,page-faults true
 	faults=$(count page-faults)
 	perfex stat -x , -o "$tmp/counts" -e page-faults true 2> "$tmp/err"

@@ -95,6 +95,7 @@ check "--sample" "$(grep -c '^perfex: samples by perf_event: there is no /dev/vp
 check "samples of known" "$(grep -c "^perfex: 6 samples in .*, 0 dropped; 6,004 instructions:u in all" "$tmp/err")" 1
 run record -e instructions:u,branches:u -c 500 -o "$tmp/samples" "$known" 2 3
 check "samples of two events" "$(sed -n "s/^perfex: .*; \(.*\), .* in all/\1/p" "$tmp/err")" "6,004 instructions:u"
+# shellcheck disable=SC2016
 run record -F 1000 -e instructions:u -o "$tmp/samples" sh -c 'i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done'
 check "a rate" "$(grep -cE '^perfex: [1-9][0-9,]* samples in .* for [1-9][0-9,]{6,} periods; [1-9]' "$tmp/err")" 1
 run -e instructions:u,instructions:u,instructions:u,instructions:u,instructions:u,instructions:u,instructions:u,instructions:u,instructions:u,instructions:u,instructions:u,instructions:u "$known"

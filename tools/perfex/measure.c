@@ -714,7 +714,7 @@ static char *list_names(const struct events *events, unsigned int nr, unsigned i
 	return text;
 }
 
-/* What getrusage(2) has. */
+/* getrusage(2) has these. */
 #define SOFT_OF_USAGE	(VPERFCTR_SOFT_TASK_CLOCK | VPERFCTR_SOFT_CONTEXT_SWITCHES | VPERFCTR_SOFT_PAGE_FAULTS)
 
 /*

@@ -13,7 +13,7 @@
 struct perf_count {
 	const char *names;		/* of the events, with commas */
 	bool inherit;			/* count what is started, too */
-	/* Of samples: */
+	/* The rest is for samples. */
 	const uint64_t *period;		/* of each event; NULL: there are no samples */
 	struct perf_event_attr sample;
 };

@@ -68,7 +68,7 @@ struct feed {
 	struct perf_rings *rings;
 };
 
-/* What writes the file. */
+/* The recorder writes the file. */
 struct recorder {
 	struct recording rec;
 	const struct source *source;

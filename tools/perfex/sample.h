@@ -58,7 +58,7 @@ struct record_clock best_clock(const struct clock_reading *readings, unsigned in
 /* Write what both clocks say now, for the times that JITs write. */
 void write_clock(struct recording *rec);
 
-/* What is due each time after samples were moved. */
+/* Do what is due each time after samples were moved. */
 void end_of_drain(struct recording *rec);
 
 /* Move all samples and records from the ring into the file.  Return: 0, or -1 with *e. */

@@ -619,7 +619,7 @@ START_TEST(thread_on_cpus)
 	ck_assert_int_eq(__vperfctr_count_perf_at(&v, "instructions:u", period, &place, &sample,
 						  VPERFCTR_PERF_NS | VPERFCTR_PERF_INHERIT, &why),
 			 0);
-	/* Of each thread, two groups and a clock. */
+	/* Each thread has two groups and a clock. */
 	ck_assert_uint_eq(k.nr, 6);
 	ck_assert_int_eq(k.cpu[0], 0);
 	ck_assert_int_eq(k.cpu[1], 3);
