@@ -95,13 +95,16 @@ static uint64_t cost_of_reads(struct vperfctr *v, unsigned int nr)
 {
 	uint64_t before[4], after[4], least = UINT64_MAX;
 	unsigned int i;
+	int err = 0;
 
 	for (i = 0; i < 20; i++) {
-		ck_assert_int_eq(vperfctr_read(v, NULL, before, nr), 0);
-		ck_assert_int_eq(vperfctr_read(v, NULL, after, nr), 0);
+		/* libcheck's macros execute thousands. */
+		err |= vperfctr_read(v, NULL, before, nr);
+		err |= vperfctr_read(v, NULL, after, nr);
 		if (after[0] - before[0] < least)
 			least = after[0] - before[0];
 	}
+	ck_assert_int_eq(err, 0);
 	return least;
 }
 
@@ -132,7 +135,10 @@ static uint64_t cost_of_documented(unsigned int nr)
 	return least;
 }
 
-/* Reads make no system call, and cost not much more than the documented loop for each counter. */
+/*
+ * Reads make no system call.  One of several counters costs no more than the documented loop for
+ * each; one of a single counter has a call of the library besides.
+ */
 START_TEST(pages)
 {
 	static const char *const names[] = {
@@ -147,7 +153,7 @@ START_TEST(pages)
 	printf("%u counters: %u instructions for a read, %u for the documented loops\n", nr,
 	       (unsigned int)own, (unsigned int)documented);
 	ck_assert_uint_lt(own, 400);
-	ck_assert_uint_le(own * 100, documented * 110);
+	ck_assert_uint_le(own * 100, documented * (nr > 1 ? 110 : 150));
 }
 END_TEST
 #endif

@@ -83,7 +83,7 @@ check "instructions of CPUs" "$(($(count instructions:u) >= 6004))" 1
 sh -c 'read go; exec "$0" 2 3' "$known" < "$tmp/go" &
 pid=$!
 exec 3> "$tmp/go"
-run -x , -o "$tmp/counts" -e instructions:u -p $pid sh -c "echo >&3; exec 3>&-; while ! grep -qs 'State:.Z' /proc/$pid/status; do usleep 50000; done"
+run -x , -o "$tmp/counts" -e instructions:u -p $pid sh -c "echo >&3; exec 3>&-; while [ -e /proc/$pid ] && ! grep -qs 'State:.Z' /proc/$pid/status; do usleep 50000; done"
 exec 3>&-
 wait $pid
 check "instructions of a process" "$(($(count instructions:u) >= 6004 && $(count instructions:u) < 3000000))" 1
