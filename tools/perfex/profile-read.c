@@ -100,6 +100,7 @@ struct reader {
 	bool swapped;		/* the file has another byte order */
 	struct sample_log log;	/* what must be put into the order of time */
 	char *record;		/* the one that is read */
+	size_t room;		/* for it */
 	struct mapping *mappings;
 	size_t nrmappings;
 	struct intervals intervals;
@@ -592,6 +593,19 @@ static int read_record_v2(struct reader *in, uint32_t type, const char *data, si
 	}
 }
 
+/* Provide in->record with room for that many bytes.  It is as long as the longest record until now:
+ * AddressSanitizer finds an access behind it.
+ */
+static int make_room(struct reader *in, size_t len, struct error *e)
+{
+	if (in->record && len <= in->room)
+		return 0;
+	free(in->record);
+	in->room = len ? len : 1;
+	in->record = malloc(in->room);
+	return in->record ? 0 : fail_memory(e);
+}
+
 /* Return: 1: there may be more; 0: the file ends, perhaps within a record; -1: *e */
 static int read_record(struct reader *in, struct error *e)
 {
@@ -607,6 +621,8 @@ static int read_record(struct reader *in, struct error *e)
 	if (r.size < sizeof(r) || r.size % sizeof(r) || r.size > MAX_RECORD)
 		return fail_damaged(e, in, "an impossible record");
 	len = r.size - sizeof(r);
+	if (make_room(in, len, e))
+		return -1;
 	ret = read_input(in, in->record, len, e);
 	if (ret <= 0)
 		return ret;
@@ -1249,8 +1265,7 @@ static int read_file_of(struct reader *in, struct profile *p, const char *name, 
 		if (!in->f)
 			return -1;
 	}
-	in->record = malloc(MAX_RECORD);
-	ret = in->record ? read_header(in, e) : fail_memory(e);
+	ret = read_header(in, e);
 	if (!ret) {
 		do {
 			ret = read_record(in, e);
