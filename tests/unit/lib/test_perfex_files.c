@@ -75,7 +75,7 @@ static uint64_t offset_of(const char *function)
 	char command[128];
 	uint64_t address, segment, offset;
 
-	snprintf(command, sizeof(command), "nm p | grep ' %s$'", function);
+	snprintf(command, sizeof(command), "nm --plugin none p | grep ' %s$'", function);
 	address = number_of(command, 16);
 	segment = number_of("readelf -lW p | awk '$1 == \"LOAD\" && / R E / { print $3 }'", 16);
 	offset = number_of("readelf -lW p | awk '$1 == \"LOAD\" && / R E / { print $2 }'", 16);

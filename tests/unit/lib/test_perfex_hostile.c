@@ -56,7 +56,7 @@ static uint64_t offset_of(const char *file, const char *function)
 	char command[256];
 	uint64_t address, segment, offset;
 
-	snprintf(command, sizeof(command), "nm %s | awk '$3 ~ /^%s/ { print $1; exit }'", file, function);
+	snprintf(command, sizeof(command), "nm --plugin none %s | awk '$3 ~ /^%s/ { print $1; exit }'", file, function);
 	address = number_of(command);
 	snprintf(command, sizeof(command), "readelf -lW %s | awk '$1 == \"LOAD\" && / R E / { print $3 }'", file);
 	segment = number_of(command);

@@ -26,7 +26,7 @@ static uint64_t address_in(const char *file, const char *symbol)
 	char command[256];
 	FILE *f;
 
-	snprintf(command, sizeof(command), "nm %s | grep ' %s$'", file, symbol);
+	snprintf(command, sizeof(command), "nm --plugin none %s | grep ' %s$'", file, symbol);
 	f = popen(command, "r");
 	ck_assert_int_eq(fscanf(f, "%lx", &address), 1);
 	pclose(f);

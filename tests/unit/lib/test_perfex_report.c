@@ -27,7 +27,7 @@ static uint64_t address_in(const char *file, const char *symbol)
 	unsigned long address;
 	FILE *f;
 
-	snprintf(command, sizeof(command), "nm %s | grep ' %s$'", file, symbol);
+	snprintf(command, sizeof(command), "nm --plugin none %s | grep ' %s$'", file, symbol);
 	f = popen(command, "r");
 	ck_assert_int_eq(fscanf(f, "%lx", &address), 1);
 	pclose(f);
@@ -527,7 +527,7 @@ static uint64_t end_of(const char *file, const char *symbol)
 	unsigned long address, size;
 	FILE *f;
 
-	snprintf(command, sizeof(command), "nm -S %s | grep ' %s$'", file, symbol);
+	snprintf(command, sizeof(command), "nm --plugin none -S %s | grep ' %s$'", file, symbol);
 	f = popen(command, "r");
 	ck_assert_int_eq(fscanf(f, "%lx %lx", &address, &size), 2);
 	pclose(f);
@@ -568,7 +568,7 @@ START_TEST(separate_symbols)
 	snprintf(pie, sizeof(pie), "%s", in_dir("pie"));
 
 	snprintf(text, sizeof(text), "cd %s && ${CC:-cc} -g -O1 -pie -fPIE -o pie " SRC "calls.c && "
-		 "objcopy --only-keep-debug pie pie.debug && nm pie | grep ' forty$' > forty && "
+		 "objcopy --only-keep-debug pie pie.debug && nm --plugin none pie | grep ' forty$' > forty && "
 		 "strip pie && objcopy --add-gnu-debuglink=pie.debug pie", dir);
 	ck_assert_int_eq(system(text), 0);
 	slurp("forty", text, sizeof(text));

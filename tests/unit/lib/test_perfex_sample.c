@@ -23,7 +23,7 @@ static uint64_t address_of(const char *symbol)
 	unsigned long address;
 	FILE *f;
 
-	snprintf(command, sizeof(command), "nm " TWO " | grep ' %s$'", symbol);
+	snprintf(command, sizeof(command), "nm --plugin none " TWO " | grep ' %s$'", symbol);
 	f = popen(command, "r");
 	ck_assert_int_eq(fscanf(f, "%lx", &address), 1);
 	pclose(f);
