@@ -404,11 +404,12 @@ static int convert_record(struct converter *c, const struct perf_event_header *h
 static int convert_records(struct converter *c, struct error *e)
 {
 	uint64_t end = c->h.records.offset + c->h.records.size;
+	bool shorter = end > c->size;	/* perhaps by whole records */
 	struct perf_event_header h;
 	off_t at;
 
 	/* perf writes the size at its end. */
-	if (!c->h.records.size || end > c->size || end < c->h.records.offset)
+	if (!c->h.records.size || shorter || end < c->h.records.offset)
 		end = c->size;
 	if (fseeko(c->in, (off_t)c->h.records.offset, SEEK_SET))
 		return damaged(c, "it has no records", e);
@@ -424,7 +425,7 @@ static int convert_records(struct converter *c, struct error *e)
 		if (convert_record(c, &h, (struct bytes){ c->record, h.size - sizeof(h) }, e))
 			return -1;
 	}
-	return c->h.records.size && (uint64_t)at >= end;
+	return c->h.records.size && !shorter && (uint64_t)at >= end;
 }
 
 static void write_end_of(struct converter *c)
