@@ -96,8 +96,9 @@ deb:
 deps:
 	@tests/vm/deps
 
+# "make check -n" prints what the table of suites expands to.
 check: deps
-	@tests/vm/check $(SUITES)
+	+@tests/vm/check $(if $(findstring n,$(firstword -$(MAKEFLAGS))),-N) $(SUITES)
 
 check-all: deps
 	@tests/vm/check-all

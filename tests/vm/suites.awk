@@ -2,8 +2,9 @@
 #
 # usage: awk -f suites.awk suites [FILE]
 #
-# Print the table of suites without comments, and with the lines of a group in place of
-# "use GROUP".  FILE is one more suite, without a section header: it becomes [FILE].
+# Print the table of suites without comments, each setting and program on a line of its own, with
+# the lines of a group in place of "use GROUP", and a section for each word of [NAME on WORD, ...].
+# FILE is one more suite, without a section header: it becomes [FILE].
 
 function fail(text)
 {
@@ -34,10 +35,50 @@ function lines_of(name, depth,    n, i, line, words)
 	}
 }
 
+# Begin the section of that name.  Its lines have this word in place of *.
+function begin(name, word)
+{
+	if (name in count)
+		fail("[" name "] is there twice")
+	count[name] = 0
+	if (name !~ /^group /)
+		order[++sections] = name
+	now[++begun] = name
+	in_place[begun] = word
+}
+
+# Add a line to the sections that the last header has begun.
+function add(line,    i, own)
+{
+	for (i = 1; i <= begun; i++) {
+		own = line
+		if (in_place[i] != "")
+			gsub(/\*/, in_place[i], own)
+		text[now[i], ++count[now[i]]] = own
+	}
+}
+
+# Add what stands between two semicolons: "run A, B" is two lines.
+function add_all(part,    n, i, programs, word)
+{
+	sub(/^[ \t]+/, "", part)
+	sub(/[ \t]+$/, "", part)
+	if (part !~ /^(run|inner) /) {
+		if (part != "")
+			add(part)
+		return
+	}
+	word = part
+	sub(/ .*/, "", word)
+	sub(/^[a-z]+ +/, "", part)
+	n = split(part, programs, / *, */)
+	for (i = 1; i <= n; i++)
+		add(word " " programs[i])
+}
+
 FNR == 1 && NR != 1 {
-	section = "FILE"
-	order[++sections] = section
-	count[section] = 0
+	begun = 0
+	begin("FILE", "")
 }
 
 {
@@ -50,19 +91,30 @@ FNR == 1 && NR != 1 {
 /^\[.*\]$/ {
 	if (FNR != NR)
 		fail("a suite file has no sections")
-	section = substr($0, 2, length($0) - 2)
-	if (section in count)
-		fail("[" section "] is there twice")
-	count[section] = 0
-	if (section !~ /^group /)
-		order[++sections] = section
+	header = substr($0, 2, length($0) - 2)
+	begun = 0
+	if (!match(header, / on /)) {
+		begin(header, "")
+		next
+	}
+	name = substr(header, 1, RSTART - 1)
+	n = split(substr(header, RSTART + 4), words, / *, */)
+	for (i = 1; i <= n; i++) {
+		section = name ~ /\*/ ? name : name "-*"
+		gsub(/\*/, words[i], section)
+		begin(section, words[i])
+	}
+	if (name !~ /\*/)
+		add("processor=*")
 	next
 }
 
 {
-	if (section == "")
+	if (!begun)
 		fail("a line before the first section")
-	text[section, ++count[section]] = $0
+	n = split($0, parts, /;/)
+	for (i = 1; i <= n; i++)
+		add_all(parts[i])
 }
 
 END {
