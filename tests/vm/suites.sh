@@ -91,3 +91,14 @@ programs_of()
         fi
     done | sort -u | xargs
 }
+
+# machine_of NAME: print the settings of the machine on which the suite runs, and the kernel's name if
+# NAME has it, in one line; nothing if the suite needs a machine of its own
+machine_of()
+{
+    local text=${suite_text[${1%@*}]-}
+
+    ! grep -qE '^(after=|files=|inner )' <<< "$text" || return 0
+    echo "machine: $(grep -vE '^(run |(check|also|only|matrix|limit|timeout)=|$)' <<< "$text" | LC_ALL=C sort |
+        xargs) ${1#"${1%@*}"}"
+}
