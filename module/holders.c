@@ -190,9 +190,8 @@ static int vperfctr_holders_show(struct seq_file *m, void *unused)
 	struct vperfctr_cpus_holder *holder;
 	struct vperfctr_state *st;
 
-	seq_printf(m, "watchdog: %s\nperf: %s\n", watchdog_text(uses), perf_text(uses));
-	if (uses & PERFCTR_PERF_GUEST)
-		seq_puts(m, "guest: holds\n");
+	seq_printf(m, "watchdog: %s\nperf: %s\n%s", watchdog_text(uses), perf_text(uses),
+		   uses & PERFCTR_PERF_GUEST ? "guest: holds\n" : "");
 	rcu_read_lock();
 	for (i = 0; i < ARRAY_SIZE(lists); i++) {
 		spin_lock(&lists[i].lock);
