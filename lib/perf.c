@@ -15,9 +15,6 @@
  * which the thread does not run is enabled there, too.  So each such thread has a clock besides,
  * an event that nothing can keep from counting.  The groups of a thread that has lost no time
  * have counted for as long as its clock.
- *
- * The owner of a handle reads its counters by RDPMC where perf_event lets it, from the pages of
- * the events.
  */
 #include <linux/perf_event.h>
 #include <signal.h>
@@ -30,13 +27,6 @@
 
 #include "internal.h"
 #include "perf.h"
-
-/* True if perf_event numbers counters as RDPMC does. */
-#if defined(__x86_64__) || defined(__i386__)
-#define PERF_HAS_INDEX	VPERFCTR_HAVE_RDPMC
-#else
-#define PERF_HAS_INDEX	0
-#endif
 
 struct __vperfctr_perf {
 	unsigned int nrctrs;		/* counters */
@@ -53,12 +43,6 @@ struct __vperfctr_perf {
 	/* The place of each counter and software counter in the group. */
 	uint8_t place[VPERFCTR_MAX_CTRS], soft_place[VPERFCTR_NR_SOFT];
 	int *fd;			/* of all groups; of each, the leader is the first */
-	/*
-	 * The page of each counter, and a word that is 0 in the child of a fork, which has none of
-	 * these; NULL: the kernel reads.
-	 */
-	const volatile struct perf_event_mmap_page **page;
-	const volatile uint32_t *mapped;
 	uint64_t base_time, base[VPERFCTR_PERF_MAX];	/* at the last reset */
 };
 
@@ -114,59 +98,8 @@ static void fill_attr(struct perf_event_attr *attr, const struct __vperfctr_perf
 	attr->enable_on_exec = !!(flags & VPERFCTR_PERF_EXEC);
 }
 
-static size_t page_size(void)
-{
-	return (size_t)sysconf(_SC_PAGESIZE);
-}
-
-/* A child has inherited no page of an event: there may be something else at its address. */
-static void unmap_pages(struct __vperfctr_perf *p)
-{
-	const bool mine = p->mapped && *p->mapped;
-	unsigned int i;
-
-	for (i = 0; p->page && i < p->nrctrs; i++)
-		if (mine && p->page[i])
-			munmap((void *)p->page[i], page_size());
-	if (p->mapped)
-		munmap((void *)p->mapped, page_size());
-	free(p->page);
-	p->page = NULL;
-	p->mapped = NULL;
-}
-
-/* Map the pages of all counters that the owner of the handle has, or of none. */
-static void map_pages(struct __vperfctr_perf *p)
-{
-	uint32_t *mapped;
-	unsigned int i;
-	void *page;
-
-	if (!PERF_HAS_INDEX || !p->nrctrs)
-		return;
-	p->page = (const volatile struct perf_event_mmap_page **)calloc(p->nrctrs, sizeof(*p->page));
-	mapped = (uint32_t *)mmap(NULL, page_size(), PROT_READ | PROT_WRITE,
-				  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (mapped == MAP_FAILED)
-		mapped = NULL;
-	else
-		*mapped = 1;
-	p->mapped = mapped;
-	for (i = 0; i < p->nrctrs && p->page && mapped; i++) {
-		page = mmap(NULL, page_size(), PROT_READ, MAP_SHARED, p->fd[p->place[i]], 0);
-		if (page == MAP_FAILED)
-			break;
-		p->page[i] = (const volatile struct perf_event_mmap_page *)page;
-		if (!p->page[i]->cap_user_rdpmc)
-			break;
-	}
-	if (i < p->nrctrs || madvise(mapped, page_size(), MADV_WIPEONFORK))
-		unmap_pages(p);
-}
-
 static void free_perf(struct __vperfctr_perf *p)
 {
-	unmap_pages(p);
 	free(p->fd);
 	free(p->clock);
 	free(p->cpu);
@@ -461,7 +394,6 @@ int __vperfctr_open_perf(struct vperfctr **v, const struct __vperfctr_perf_event
 	if (!err && !tid) {
 		to_handle(*v)->mapper = getpid();
 		(*v)->thread = __vperfctr_thread();
-		map_pages(to_handle(*v)->perf);
 	}
 	return err;
 }
@@ -496,98 +428,6 @@ static bool is_foreign(const struct vperfctr_handle *h)
 	       has_thread(h);
 }
 
-#if PERF_HAS_INDEX
-/* Read a counter by its page, as <linux/perf_event.h> has it.  Return: false: the kernel must */
-static inline bool read_page(const volatile struct perf_event_mmap_page *page, uint64_t *count,
-			     uint32_t *seq)
-{
-	uint32_t index;
-	unsigned int unused;
-
-	*seq = page->lock;
-	__vperfctr_barrier();
-	index = page->index;
-	/* 0: it does not count now.  Times differ if it did not before, either. */
-	if (!index || !page->cap_user_rdpmc || page->time_enabled != page->time_running)
-		return false;
-	unused = 64U - page->pmc_width;
-	*count = (uint64_t)page->offset +
-		 (uint64_t)((int64_t)(__vperfctr_rdpmc(index - 1) << unused) >> unused);
-	return true;
-}
-
-/* Read for how long the counter of the page has counted.  Return: false: the kernel must */
-static bool read_time(const volatile struct perf_event_mmap_page *page, uint64_t *ns, uint32_t *seq)
-{
-	uint64_t cycles;
-
-	*seq = page->lock;
-	__vperfctr_barrier();
-	if (!page->index || !page->cap_user_time || page->time_enabled != page->time_running)
-		return false;
-	cycles = __vperfctr_rdtsc();
-	*ns = page->time_running + page->time_offset +
-	      (cycles >> page->time_shift) * page->time_mult +
-	      ((cycles & ((UINT64_C(1) << page->time_shift) - 1)) * page->time_mult >>
-	       page->time_shift);
-	return true;
-}
-
-/*
- * The same of several, at one moment: nothing has changed the counters between the first and the
- * last.  The time is that of all of them.
- */
-static bool read_pages(const struct __vperfctr_perf *p, uint64_t *tsc, uint64_t *pmc,
-		       unsigned int first, unsigned int nr)
-{
-	const volatile struct perf_event_mmap_page *const *page = p->page + first;
-	uint32_t seq[VPERFCTR_MAX_CTRS], seq_time = 0;
-	uint64_t ns = 0;
-	unsigned int i;
-
-	do {
-		if (tsc && !read_time(p->page[0], &ns, &seq_time))
-			return false;
-		for (i = 0; i < nr; i++)
-			if (!read_page(page[i], &pmc[i], &seq[i]))
-				return false;
-		__vperfctr_barrier();
-		for (i = 0; i < nr && page[i]->lock == seq[i]; i++)
-			;
-	} while (i < nr || (tsc && p->page[0]->lock != seq_time));
-	for (i = 0; i < nr; i++)
-		pmc[i] -= p->base[p->place[first + i]];
-	if (tsc)
-		*tsc = to_ticks(p, ns - p->base_time);
-	return true;
-}
-
-/* True if the caller is the thread that the pages are of. */
-static inline bool may_read_pages(const struct vperfctr_handle *h)
-{
-	const struct __vperfctr_perf *p = h->perf;
-
-	return p->page && __vperfctr_mine(&h->pub) && *p->mapped;
-}
-#else
-static bool read_pages(const struct __vperfctr_perf *p, uint64_t *tsc, uint64_t *pmc,
-		       unsigned int first, unsigned int nr)
-{
-	(void)p;
-	(void)tsc;
-	(void)pmc;
-	(void)first;
-	(void)nr;
-	return false;
-}
-
-static inline bool may_read_pages(const struct vperfctr_handle *h)
-{
-	(void)h;
-	return false;
-}
-#endif
-
 int __vperfctr_perf_read(const struct vperfctr_handle *h, uint64_t *tsc, uint64_t *pmc,
 			 unsigned int first, unsigned int nr)
 {
@@ -596,9 +436,6 @@ int __vperfctr_perf_read(const struct vperfctr_handle *h, uint64_t *tsc, uint64_
 	unsigned int i;
 	int err;
 
-	if (first <= p->nrctrs && nr <= p->nrctrs - first && (!tsc || p->mult) &&
-	    may_read_pages(h) && read_pages(p, tsc, pmc, first, nr))
-		return 0;
 	if (is_foreign(h))
 		return -EPERM;
 	if (first > p->nrctrs || nr > p->nrctrs - first)

@@ -226,9 +226,7 @@ __VPERFCTR_PASS_SIZE int vperfctr_event_control(struct vperfctr_control *control
  *
  * By perf_event all reads, regions,
  * vperfctr_read_state(), _reset(), _suspend(), _resume(), _stop(), _unlink() and _close() work
- * the same.  On x86, reads of counters and of the TSC use RDPMC if perf_event allows it
- * (/sys/devices/cpu/rdpmc); all other reads are system calls.  Other calls by such a handle
- * return -ENOTTY.
+ * the same, and each read is a system call.  Other calls by such a handle return -ENOTTY.
  * perf_event places the events itself, so a counter in a name (@N) has no effect.  Counters are
  * never shared with others by turns.  If they do not suffice, this call or a read returns
  * -EBUSY.  vperfctr_read_tsc() returns -EOPNOTSUPP where perf_event does not make its times

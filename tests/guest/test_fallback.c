@@ -6,8 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
-#include <stdio.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -26,138 +24,6 @@ static struct vperfctr *count_names(const char *names)
 	ck_assert_uint_eq(vperfctr_backend(v), VPERFCTR_BACKEND_PERF);
 	return v;
 }
-
-#if defined(__x86_64__) || defined(__i386__)
-/* The loop of <linux/perf_event.h>. */
-static __attribute__((noinline, noclone)) uint64_t
-documented_read(const volatile struct perf_event_mmap_page *pc)
-{
-	uint64_t enabled, running, cyc, time_offset = 0;
-	uint32_t seq, time_mult = 0, index, width;
-	uint16_t time_shift = 0;
-	uint64_t count;
-	int64_t pmc;
-
-	do {
-		seq = pc->lock;
-		__vperfctr_barrier();
-		enabled = pc->time_enabled;
-		running = pc->time_running;
-		if (pc->cap_user_time && enabled != running) {
-			cyc = __vperfctr_rdtsc();
-			time_offset = pc->time_offset + cyc;
-			time_mult = pc->time_mult;
-			time_shift = pc->time_shift;
-		}
-		index = pc->index;
-		count = (uint64_t)pc->offset;
-		if (pc->cap_user_rdpmc && index) {
-			width = pc->pmc_width;
-			pmc = (int64_t)(__vperfctr_rdpmc(index - 1) << (64 - width));
-			pmc >>= 64 - width;
-			count += (uint64_t)pmc;
-		}
-		__vperfctr_barrier();
-	} while (pc->lock != seq);
-	return enabled != running ? count + time_offset + time_mult + time_shift : count;
-}
-
-static __attribute__((noinline, noclone)) uint64_t
-documented_reads(const volatile struct perf_event_mmap_page *const *page, unsigned int nr)
-{
-	uint64_t value[4];
-	unsigned int i;
-
-	for (i = 0; i < nr; i++)
-		value[i] = documented_read(page[i]);
-	return value[0];
-}
-
-static const volatile struct perf_event_mmap_page *map_event(int *fd, uint64_t config)
-{
-	struct perf_event_attr attr = {
-		.size = sizeof(attr), .type = PERF_TYPE_HARDWARE, .config = config, .pinned = 1,
-	};
-	void *page;
-
-	*fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
-	ck_assert_int_ge(*fd, 0);
-	page = mmap(NULL, 4096, PROT_READ, MAP_SHARED, *fd, 0);
-	ck_assert_ptr_ne(page, MAP_FAILED);
-	return page;
-}
-
-/*
- * Return how many instructions, also of the kernel, there are from one read of nr counters to the
- * next: the fewest of several, as interrupts add theirs.
- */
-static uint64_t cost_of_reads(struct vperfctr *v, unsigned int nr)
-{
-	uint64_t before[4], after[4], least = UINT64_MAX;
-	unsigned int i;
-	int err = 0;
-
-	for (i = 0; i < 20; i++) {
-		/* libcheck's macros execute thousands. */
-		err |= vperfctr_read(v, NULL, before, nr);
-		err |= vperfctr_read(v, NULL, after, nr);
-		if (after[0] - before[0] < least)
-			least = after[0] - before[0];
-	}
-	ck_assert_int_eq(err, 0);
-	return least;
-}
-
-/* Return: the same of the documented loop. */
-static uint64_t cost_of_documented(unsigned int nr)
-{
-	static const uint64_t configs[] = {
-		PERF_COUNT_HW_INSTRUCTIONS, PERF_COUNT_HW_CPU_CYCLES,
-		PERF_COUNT_HW_INSTRUCTIONS, PERF_COUNT_HW_CPU_CYCLES,
-	};
-	const volatile struct perf_event_mmap_page *page[4];
-	uint64_t before, after, least = UINT64_MAX;
-	int fd[4];
-	unsigned int i;
-
-	for (i = 0; i < nr; i++)
-		page[i] = map_event(&fd[i], configs[i]);
-	for (i = 0; i < 20; i++) {
-		before = documented_reads(page, nr);
-		after = documented_reads(page, nr);
-		if (after - before < least)
-			least = after - before;
-	}
-	for (i = 0; i < nr; i++) {
-		munmap((void *)page[i], 4096);
-		close(fd[i]);
-	}
-	return least;
-}
-
-/*
- * Reads make no system call.  They cost more than the documented loop: a call of the library, and
- * its checks.
- */
-START_TEST(pages)
-{
-	static const char *const names[] = {
-		"instructions", "instructions,cycles,instructions,cycles",
-	};
-	const unsigned int nr = _i ? 4 : 1;
-	struct vperfctr *v = count_names(names[_i]);
-	uint64_t own = cost_of_reads(v, nr), documented;
-
-	vperfctr_close(v);
-	documented = cost_of_documented(nr);
-	printf("%u counters: %u instructions for a read, %u for the documented loops\n", nr,
-	       (unsigned int)own, (unsigned int)documented);
-	ck_assert_uint_lt(own, 400);
-	/* These are 171 and 74 instructions of one counter, and 306 and 236 of four. */
-	ck_assert_uint_le(own * 100, documented * (nr > 1 ? 140 : 250));
-}
-END_TEST
-#endif
 
 static __attribute__((noinline, noclone)) uint64_t region(struct vperfctr *v, unsigned long n)
 {
@@ -332,9 +198,6 @@ END_TEST
 
 static void add(TCase *t)
 {
-#if defined(__x86_64__) || defined(__i386__)
-	tcase_add_loop_test(t, pages, 0, 2);
-#endif
 	tcase_add_test(t, exact);
 	tcase_add_test(t, exact_region);
 	tcase_add_test(t, busy);

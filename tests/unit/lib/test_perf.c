@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -14,7 +13,6 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <ucontext.h>
 #include <unistd.h>
 #include <vperfctr-event.h>
 
@@ -37,9 +35,6 @@ static struct {
 	bool forbid_kernel;
 	bool clock;			/* times are made from the TSC */
 	bool lost;			/* the pinned group has lost its counters */
-	bool rdpmc;			/* counters can be read in user mode */
-	struct perf_event_mmap_page *page[MAX_EVENTS];	/* of the events, as they were mapped */
-	unsigned int nrpages;
 	uint64_t enabled, running, value[MAX_EVENTS];
 	unsigned int enables, disables;
 } k;
@@ -158,9 +153,6 @@ void *__wrap_mmap(void *addr, size_t len, int prot, int flags, int fd, off_t off
 	if (fd < 0)
 		return __real_mmap(addr, len, prot, flags, fd, off);
 	page = __real_mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	page->cap_user_rdpmc = k.rdpmc;
-	if (k.rdpmc && k.nrpages < MAX_EVENTS)
-		k.page[k.nrpages++] = page;
 	page->cap_user_time = k.clock;
 	page->time_mult = 500;
 	page->time_shift = 10;
@@ -704,109 +696,6 @@ START_TEST(cpus)
 }
 END_TEST
 
-#ifdef __x86_64__
-/* What RDPMC reads, which faults on a machine without a PMU, and what changes a page meanwhile. */
-static volatile uint64_t hardware[8];
-static volatile unsigned int nrrdpmc;
-static struct perf_event_mmap_page *volatile moved;
-
-static void emulate_rdpmc(int sig, siginfo_t *info, void *context)
-{
-	greg_t *regs = ((ucontext_t *)context)->uc_mcontext.gregs;
-	const unsigned char *code = (const unsigned char *)regs[REG_RIP];
-	uint64_t value;
-
-	(void)sig;
-	(void)info;
-	if (code[0] != 0x0f || code[1] != 0x33)
-		_exit(1);
-	value = hardware[regs[REG_RCX] & 7];
-	regs[REG_RAX] = (greg_t)(value & 0xffffffff);
-	regs[REG_RDX] = (greg_t)(value >> 32);
-	regs[REG_RIP] += 2;
-	nrrdpmc++;
-	/* As after a context switch: the sum so far is in the page, and the counter begins again. */
-	if (moved) {
-		moved->lock += 2;
-		moved->offset += 1000;
-		moved = NULL;
-	}
-}
-
-static void run_on(unsigned int i, unsigned int counter, int64_t offset)
-{
-	k.page[i]->index = counter + 1;
-	k.page[i]->pmc_width = 40;
-	k.page[i]->offset = offset;
-	k.page[i]->time_enabled = k.page[i]->time_running = 7000;
-}
-
-/* Where perf_event lets the owner read by RDPMC, there is no system call. */
-START_TEST(pages)
-{
-	struct sigaction sa = { .sa_sigaction = emulate_rdpmc, .sa_flags = SA_SIGINFO };
-	struct vperfctr *v;
-	uint64_t pmc[2], tsc;
-	int status;
-	pid_t pid;
-
-	sigaction(SIGSEGV, &sa, NULL);
-	k.rdpmc = true;
-	v = open_ok("instructions:u,cycles:u");
-	/* The first was that of the clock. */
-	ck_assert_uint_eq(k.nrpages, 3);
-	advance(1);
-	/* They do not count now. */
-	ck_assert_int_eq(vperfctr_read(v, NULL, pmc, 2), 0);
-	ck_assert_uint_eq(pmc[0], 1000);
-	ck_assert_uint_eq(pmc[1], 2000);
-	ck_assert_uint_eq(nrrdpmc, 0);
-	/* Counters of 40 bits, one of them below 0. */
-	run_on(1, 3, 500);
-	run_on(2, 1, 900);
-	hardware[3] = 77;
-	hardware[1] = (UINT64_C(1) << 40) - 60;
-	ck_assert_int_eq(vperfctr_read(v, NULL, pmc, 2), 0);
-	ck_assert_uint_eq(pmc[0], 577);
-	ck_assert_uint_eq(pmc[1], 840);
-	ck_assert_uint_eq(nrrdpmc, 2);
-	ck_assert_int_eq(vperfctr_read_pmc(v, 1, pmc), 0);
-	ck_assert_uint_eq(pmc[0], 840);
-	/* The first one changes after it was read: both are read again. */
-	moved = k.page[1];
-	ck_assert_int_eq(vperfctr_read(v, NULL, pmc, 2), 0);
-	ck_assert_uint_eq(pmc[0], 1577);
-	ck_assert_uint_eq(nrrdpmc, 7);
-	/* The time goes on from that of the page. */
-	k.page[1]->time_offset = 0;
-	k.page[1]->time_mult = 0;
-	ck_assert_int_eq(vperfctr_read(v, &tsc, pmc, 1), 0);
-	ck_assert_uint_eq(tsc, 7000 * 1024 / 500);
-	ck_assert_uint_eq(nrrdpmc, 8);
-	/* A reset is subtracted. */
-	ck_assert_int_eq(vperfctr_reset(v), 0);
-	ck_assert_int_eq(vperfctr_read_pmc(v, 0, pmc), 0);
-	ck_assert_uint_eq(pmc[0], 577);
-	nrrdpmc = 0;
-	/* If it has not counted all the time, the kernel is asked. */
-	k.page[1]->time_running--;
-	k.lost = true;
-	ck_assert_int_eq(vperfctr_read_pmc(v, 0, pmc), -EBUSY);
-	k.lost = false;
-	ck_assert_int_eq(vperfctr_read(v, NULL, pmc, 3), -EINVAL);
-	ck_assert_uint_eq(nrrdpmc, 0);
-	k.page[1]->time_running++;
-	/* A child has none of the pages. */
-	pid = fork();
-	if (!pid)
-		_exit(vperfctr_read_pmc(v, 0, pmc) != -EPERM || nrrdpmc);
-	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
-	ck_assert_int_eq(status, 0);
-	vperfctr_close(v);
-}
-END_TEST
-#endif
-
 /* A region works by system calls, too. */
 START_TEST(region)
 {
@@ -931,9 +820,6 @@ int main(void)
 	tcase_add_loop_test(t, environment, 0, sizeof(variables) / sizeof(variables[0]));
 	tcase_add_test(t, modes);
 	tcase_add_test(t, changes);
-#ifdef __x86_64__
-	tcase_add_test(t, pages);
-#endif
 	tcase_add_test(t, region);
 	tcase_add_test(t, threads);
 	tcase_add_test(t, thread_on_cpus);
