@@ -105,7 +105,10 @@ int fail_open_cpus(struct error *e, int err)
 {
 	if (err == -EPERM)
 		return fail_with(e, "counting CPUs shows what all users do, and needs CAP_PERFMON: use sudo, or count a command without -a and -C");
-	return fail_call(e, err, VPERFCTR_WHY_OPEN_CPUS, NULL, PROC);
+	fail_call(e, err, VPERFCTR_WHY_OPEN_CPUS, NULL, PROC);
+	/* The module cannot count CPUs here, whatever the events are. */
+	e->unusable = e->unusable || err == -EOPNOTSUPP || err == -ENOTTY;
+	return -1;
 }
 
 int fail_control_cpus(struct error *e, int err, const struct vperfctr_control *control,
