@@ -98,7 +98,7 @@ machine_of()
 {
     local text=${suite_text[${1%@*}]-}
 
-    ! grep -qE '^(after=|files=|inner )' <<< "$text" || return 0
+    ! grep -qE '^(after=|files=|alone=|inner )' <<< "$text" || return 0
     echo "machine: $(grep -vE '^(run |(check|also|only|matrix|limit|timeout)=|$)' <<< "$text" | LC_ALL=C sort |
         xargs) ${1#"${1%@*}"}"
 }
