@@ -36,15 +36,6 @@ struct __vperfctr_perf_place {
 /* The most events of one group. */
 #define VPERFCTR_PERF_MAX	(VPERFCTR_MAX_CTRS + VPERFCTR_NR_SOFT)
 
-/*
- * Count such a place.  sample: the attributes of events that make samples, or NULL.  The first
- * event of a group takes the records of tasks and mappings.
- * Return: 0 or -errno: that of perf_event_open(); -EBUSY: the counters do not suffice
- */
-int __vperfctr_open_perf_at(struct vperfctr **v, const struct __vperfctr_perf_event *event,
-			    unsigned int nr, const struct __vperfctr_perf_place *place,
-			    const struct perf_event_attr *sample, unsigned int flags);
-
 /* The descriptors of a handle. */
 struct __vperfctr_perf_groups {
 	unsigned int nrgroups;	/* in the order of the place: all CPUs of a thread, then the next */
@@ -52,10 +43,5 @@ struct __vperfctr_perf_groups {
 	unsigned int nrevents;	/* in each group */
 	const int *fd;		/* nrgroups * nrevents; of each group the leader is the first */
 };
-
-void __vperfctr_perf_groups(const struct vperfctr *v, struct __vperfctr_perf_groups *groups);
-
-/* Read the software counters of CPU i of such a handle: soft->count[].own.  Return: 0 or -errno */
-int __vperfctr_perf_cpu_soft(const struct vperfctr *v, unsigned int i, struct vperfctr_soft *soft);
 
 #endif /* VPERFCTR_PERF_H */

@@ -563,6 +563,27 @@ struct __vperfctr_perf_event;
 int __vperfctr_open_perf(struct vperfctr **v, const struct __vperfctr_perf_event *event,
 			 unsigned int nr, pid_t tid, unsigned int flags);
 
+/*
+ * The same for several threads or CPUs: see lib/perf.h, which describes the structures.
+ * sample: the attributes of events that make samples, or NULL.  The first event of a group
+ * takes the records of tasks and mappings.  Internal.
+ */
+struct perf_event_attr;
+struct __vperfctr_perf_place;
+int __vperfctr_open_perf_at(struct vperfctr **v, const struct __vperfctr_perf_event *event,
+			    unsigned int nr, const struct __vperfctr_perf_place *place,
+			    const struct perf_event_attr *sample, unsigned int flags);
+
+/* Get the descriptors of such a handle.  Internal. */
+struct __vperfctr_perf_groups;
+void __vperfctr_perf_groups(const struct vperfctr *v, struct __vperfctr_perf_groups *groups);
+
+/*
+ * Read the software counters of CPU i of such a handle: soft->count[].own.  Returns 0 or a
+ * negative error number.  Internal.
+ */
+int __vperfctr_perf_cpu_soft(const struct vperfctr *v, unsigned int i, struct vperfctr_soft *soft);
+
 /* Set the names of the handle's counters, separated by commas.  Internal. */
 int __vperfctr_set_names(struct vperfctr *v, const char *names);
 
