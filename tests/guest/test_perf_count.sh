@@ -8,7 +8,7 @@
 here=$(dirname "$0")
 # shellcheck source=../install/check.sh
 . "$here/check.sh"
-loads=$here/loads	# three threads, each for so many milliseconds of a CPU
+loads=$here/loads	# three threads, each for that many milliseconds of a CPU
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 cpus=$(getconf _NPROCESSORS_ONLN 2> /dev/null || grep -c '^processor' /proc/cpuinfo)
@@ -69,7 +69,8 @@ for target in -p -t; do
 	exec 3>&-
 	wait $pid
 	rm "$tmp/go"
-	check_range "time, $target" "$(count task-clock)" 130 450
+	all=$(count task-clock)
+	check_range "time, $target" "$all" 130 5000
 	check_range "page faults, $target" "$(count page-faults)" 10 100000
 done
 
@@ -79,7 +80,7 @@ run "-i" 0 stat --backend=perf -i -x , -o "$tmp/counts" -e task-clock -p $pid sh
 exec 3>&-
 wait $pid
 rm "$tmp/go"
-check_range "time, -i" "$(count task-clock)" 40 129
+check_range "time, -i" "$(count task-clock)" 40 $((all * 2 / 3))
 
 # Several threads that there are already, each with its part.
 "$loads" 3000 > /dev/null &
@@ -93,14 +94,14 @@ wait $pid 2> /dev/null
 
 # CPUs count all of the time.
 run "CPUs" 0 stat --backend=perf -a -x , -o "$tmp/counts" -e task-clock,context-switches sleep 1
-check_range "time of CPUs" "$(count task-clock)" $((cpus * 990)) $((cpus * 4000))
+check_range "time of CPUs" "$(count task-clock)" $((cpus * 990)) $((cpus * 20000))
 check_range "switches" "$(count context-switches)" 1 1000000
 run "a CPU" 0 stat --backend=perf -C 0 --per-cpu -x , -o "$tmp/counts" -e task-clock sleep 1
-check_range "time of CPU 0" "$(count task-clock CPU0)" 990 4000
+check_range "time of CPU 0" "$(count task-clock CPU0)" 990 20000
 run "without events" 0 stat --backend=perf -a -x , -o "$tmp/counts" sleep 1
-check_range "time without events" "$(count task-clock)" $((cpus * 990)) $((cpus * 4000))
+check_range "time without events" "$(count task-clock)" $((cpus * 990)) $((cpus * 20000))
 run "runs" 0 stat --backend=perf -a -r 2 -x , -o "$tmp/counts" -e task-clock sleep 1
-check_range "mean time" "$(count task-clock)" $((cpus * 990)) $((cpus * 4000))
+check_range "mean time" "$(count task-clock)" $((cpus * 990)) $((cpus * 20000))
 VPERFCTR_BACKEND=perf run "top" 0 top --timeout 700 -I 300
 check "rows of top" "$(($(grep -c ' all ' "$tmp/out") >= 1))" 1
 
@@ -146,7 +147,7 @@ if [ ! -e /dev/vperfctr ] && "$here/without_perf" true; then
 	check "why without perf_event" "$(grep -c '^perfex: instructions:u, cpu-migrations: perf_event may not be used, ' "$tmp/err")" 1
 	check "lines without perf_event" "$(wc -l < "$tmp/err")" 2
 	check "what is not permitted" "$(grep -cE '^<not permitted>,,(instructions:u|cpu-migrations)' "$tmp/counts")" 2
-	check_range "time without perf_event" "$(count task-clock)" 130 450
+	check_range "time without perf_event" "$(count task-clock)" 130 5000
 	check_range "page faults without perf_event" "$(count page-faults)" 20 100000
 	check_range "switches without perf_event" "$(count context-switches)" 2 1000000
 	# perfex subtracts what its child has done before.

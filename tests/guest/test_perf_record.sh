@@ -79,7 +79,7 @@ fi
 record "command" 3 -g -e task-clock "$loads" 80
 check_shares "command" 200
 check_chains "command"
-check_range "periods" $((100 * $(samples) * period / $(time_ns))) 50 100
+check_range "periods" $((100 * $(samples) * period / $(time_ns))) 20 100
 check "dropped" "$(dropped)" 0
 check "a thread and a child" "$(lines '^fork ')" 2
 check "ends" "$(lines '^exit ')" 3
