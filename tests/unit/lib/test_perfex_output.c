@@ -80,7 +80,7 @@ static const struct {
 	{ { "-o", "FILE", "--sample", "-a", "true" }, FAKE_OPEN_CPUS, EPERM },
 	{ { "-a", "--prometheus=FILE", "true" }, FAKE_OPEN_CPUS, EPERM },
 	{ { "-o", "FILE", "-i" }, FAKE_DEVICE, ENOENT },
-	{ { "-o", "FILE", "list" }, FAKE_DEVICE, ENOENT },
+	{ { "list", "-o", "FILE", "--kind=0" }, FAKE_DEVICE, ENOENT },
 	{ { "-o", "FILE", "--self-test" }, FAKE_DEVICE, ENOENT },
 	{ { "--self-test", "--report=FILE" }, FAKE_DEVICE, ENOENT },
 	{ { "-o", "FILE", "--report=IN" }, 0, 0 },
