@@ -608,10 +608,22 @@ bool refcount_dec_and_mutex_lock(refcount_t *r, struct mutex *m);
 
 typedef struct { unsigned int sequence; } seqcount_t;
 #define seqcount_init(s)	((s)->sequence = 0)
-#define raw_write_seqcount_begin(s) ({ WRITE_ONCE((s)->sequence, (s)->sequence + 1); smp_wmb(); })
-#define raw_write_seqcount_end(s) ({ smp_wmb(); WRITE_ONCE((s)->sequence, (s)->sequence + 1); })
+/* The code between these may race, as it does for KCSAN: a reader repeats what it has read. */
+#define raw_write_seqcount_begin(s) ({							\
+	kcsan_nestable_atomic_begin();							\
+	WRITE_ONCE((s)->sequence, (s)->sequence + 1);					\
+	smp_wmb();									\
+})
+#define raw_write_seqcount_end(s) ({							\
+	smp_wmb();									\
+	WRITE_ONCE((s)->sequence, (s)->sequence + 1);					\
+	kcsan_nestable_atomic_end();							\
+})
 unsigned int raw_read_seqcount_begin(const seqcount_t *s);
-#define read_seqcount_retry(s, seq) (READ_ONCE((s)->sequence) != (seq))
+#define read_seqcount_retry(s, seq) ({							\
+	kcsan_nestable_atomic_end();							\
+	READ_ONCE((s)->sequence) != (seq);						\
+})
 
 struct rcu_head { struct rcu_head *next; void (*func)(struct rcu_head *rcu); u64 step; void *free; };
 void rcu_read_lock(void);

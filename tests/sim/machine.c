@@ -1371,6 +1371,7 @@ unsigned int raw_read_seqcount_begin(const seqcount_t *s)
 
 	while ((seq = READ_ONCE(s->sequence)) & 1)
 		cpu_relax();
+	kcsan_nestable_atomic_begin();
 	return seq;
 }
 
