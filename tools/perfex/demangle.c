@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "symbols.h"
+#include "work.h"
 
 /* A longer name may come from an attacker, and exhaust the stack of that function. */
 #define MAX_MANGLED	2048
@@ -38,12 +39,23 @@ void demangle_load(void)
 	tried = true;
 }
 
+/* The length from which a name can stand for a text that takes more memory than a file's. */
+#define MAX_HARMLESS	128
+
 static char *call_library(const char *name)
 {
-	int status;
+	int status, limited = strlen(name) > MAX_HARMLESS;
+	char *text;
 
 	demangle_load();
-	return cxa_demangle ? cxa_demangle(name, NULL, NULL, &status) : NULL;
+	if (!cxa_demangle)
+		return NULL;
+	if (limited)
+		work_limit_memory();
+	text = cxa_demangle(name, NULL, NULL, &status);
+	if (limited)
+		work_end_limit();
+	return text;
 }
 
 /* ---- Rust: its older form is C++'s, with a hash at the end, and letters for signs ------- */

@@ -217,6 +217,29 @@ static void limit(const struct work *w)
 	set_timer(account->cpu > 0 ? account->cpu : 0);
 }
 
+/* Bytes. */
+#define MEMORY_OF_NAME	(INT64_C(32) << 20)
+
+static struct rlimit before_name;
+
+void work_limit_memory(void)
+{
+	struct rlimit most;
+
+	getrlimit(RLIMIT_DATA, &before_name);
+	if (!told)
+		return;
+	most = before_name;
+	if ((rlim_t)(memory_now() + MEMORY_OF_NAME) < most.rlim_cur)
+		most.rlim_cur = (rlim_t)(memory_now() + MEMORY_OF_NAME);
+	setrlimit(RLIMIT_DATA, &most);
+}
+
+void work_end_limit(void)
+{
+	setrlimit(RLIMIT_DATA, &before_name);
+}
+
 const struct work *work_on(const struct work *w)
 {
 	const struct work *old = current;

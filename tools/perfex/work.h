@@ -38,6 +38,13 @@ void work_looks(const struct work *w);
 const struct work *work_on(const struct work *w);
 
 /*
+ * Until work_end_limit(), the child may use some megabytes more than now, for any owner: for
+ * a function that returns when there is no memory.
+ */
+void work_limit_memory(void);
+void work_end_limit(void);
+
+/*
  * There is no memory for the work on a file: end this child, as the limit of time does.  libdw
  * would end perfex with a message of its own.
  */
