@@ -712,18 +712,17 @@ static bool is_memory(const char *path)
  */
 static bool is_anonymous(const struct reader *in, const struct log_entry *entry, const char *path)
 {
-	const struct file_description *file = (const struct file_description *)in->p->descriptions.items +
-					      entry->description;
+	const struct file_description *file = (const struct file_description *)in->p->descriptions.items;
 	char before[4096];
 
 	if (!*path || !strcmp(path, "//anon") || begins_with(path, "[anon") || !strcmp(path, "[heap]"))
 		return true;
 	/* A program in memory, or one that was replaced, is a file that perfex has looked at. */
-	if (entry->description && file->code_size)
+	if (entry->description && file[entry->description].code_size)
 		return false;
 	return is_memory(path) ||
 	       (path_without_deleted(path, before, sizeof(before)) &&
-		((entry->description && file->known) || begins_with(path, "/dev/shm/")));
+		((entry->description && file[entry->description].known) || begins_with(path, "/dev/shm/")));
 }
 
 /* Read the file of a JIT when it is mapped first.  Return: its number + 1; 0: no memory */
