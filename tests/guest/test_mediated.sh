@@ -7,17 +7,10 @@
 # The summary looks like one of libcheck.
 
 here=$(dirname "$0")
+# shellcheck source=../install/check.sh
+. "$here/check.sh"
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
-checks=0 failures=0
-
-check() # WHAT GOT EXPECTED
-{
-	checks=$((checks + 1))
-	[ "$2" = "$3" ] && return
-	failures=$((failures + 1))
-	echo "$1: '$2', not '$3'"
-}
 
 count() # print what perfex counts of a program, or its message
 {
@@ -54,5 +47,4 @@ check "status of the counts" $? 0
 # no user can have an event that keeps machines away
 check "perf with the module's PMU" "$(perf stat -a -e vperfctr/config=0/ true 2>&1 | grep -c 'not supported')" 1
 
-echo "$(((checks - failures) * 100 / checks))%: Checks: $checks, Failures: $failures, Errors: 0"
-[ $failures = 0 ]
+summary

@@ -13,14 +13,6 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 cpus=$(getconf _NPROCESSORS_ONLN 2> /dev/null || grep -c '^processor' /proc/cpuinfo)
 
-check_range() # WHAT GOT LEAST MOST
-{
-	checks=$((checks + 1))
-	[ "${2:-0}" -ge "$3" ] && [ "${2:-0}" -le "$4" ] && return
-	failures=$((failures + 1))
-	echo "$1: '$2', not $3 to $4"
-}
-
 # run WHAT STATUS ARGUMENT...
 run()
 {

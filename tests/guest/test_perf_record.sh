@@ -13,14 +13,6 @@ period=500009		# nanoseconds
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
-check_range() # WHAT GOT LEAST MOST
-{
-	checks=$((checks + 1))
-	[ "$2" -ge "$3" ] && [ "$2" -le "$4" ] && return
-	failures=$((failures + 1))
-	echo "$1: '$2', not $3 to $4"
-}
-
 # record WHAT STATUS ARGUMENT...: sample by perf_event, and print the file's records
 record()
 {

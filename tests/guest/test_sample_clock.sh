@@ -10,14 +10,6 @@ here=$(dirname "$0")
 two=$here/two		# 1600009 instructions, 3/4 of them in hot(), 1/4 in cold()
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
-check_range() # WHAT GOT LEAST MOST
-{
-	checks=$((checks + 1))
-	[ "$2" -ge "$3" ] && [ "$2" -le "$4" ] && return
-	failures=$((failures + 1))
-	echo "$1: '$2', not $3 to $4"
-}
-
 # record WHAT OPTION... [-- COMMAND...]: sample, and report it; check that it works
 record()
 {

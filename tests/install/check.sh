@@ -21,6 +21,14 @@ check_has() # WHAT GOT PART
 	esac
 }
 
+check_range() # WHAT GOT LEAST MOST
+{
+	checks=$((checks + 1))
+	[ "$2" -ge "$3" ] 2> /dev/null && [ "$2" -le "$4" ] && return
+	failures=$((failures + 1))
+	echo "$1: '$2', not $3 to $4"
+}
+
 summary()
 {
 	echo "$((100 * (checks - failures) / checks))%: Checks: $checks, Failures: $failures, Errors: 0"

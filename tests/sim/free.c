@@ -14,15 +14,6 @@
 
 static bool may_end;
 
-static void check_counted(int fd, u64 before)
-{
-	struct sim_counts c;
-
-	must(sim_read_counts(fd, &c, 0));
-	sim_require(c.own[1] == current->sim->executed - before, "counted %llu, not %llu", c.own[1],
-		    current->sim->executed - before);
-}
-
 /* Work in each phase, and sleep between them. */
 static void work_in_phases(void *arg)
 {
@@ -48,7 +39,7 @@ static void count_in_phases(void *arg)
 	must(sim_control(fd, 0));
 	before = current->sim->executed;
 	work_in_phases((void *)1UL);
-	check_counted(fd, before);
+	sim_check_counted(fd, before);
 	user_close(fd);
 	(void)arg;
 }
@@ -99,7 +90,7 @@ static void switch_freely(void *arg)
 	writes = register_writes() - writes;
 	sim_require(!writes, "%u registers are written in five switches", writes);
 	sim_require(sim_cpus[0].stats.switches > 5, "there were no switches");
-	check_counted(fd, before);
+	sim_check_counted(fd, before);
 	must(user_ioctl(fd, VPERFCTR_SUSPEND, NULL));
 	sim_require(sim_counts(), "the counters stop");
 	user_close(fd);
@@ -141,7 +132,7 @@ static void map_and_look(void *arg)
 			user_work(1 + sim_random(4));
 			user_sleep(1 + sim_random(200));
 		}
-		check_counted(fd, before);
+		sim_check_counted(fd, before);
 		user_munmap(vma);
 		user_close(fd);
 		if (i + 1 < PHASES)
@@ -270,7 +261,7 @@ static void count_one_phase(void *arg)
 		user_work(1 + sim_random(5));
 		user_sleep(1 + sim_random(300));
 	}
-	check_counted(fd, before);
+	sim_check_counted(fd, before);
 	user_close(fd);
 	(void)arg;
 }
@@ -330,7 +321,7 @@ static void exec_and_fork(void *arg)
 	user_exec(false);
 	user_work(5);
 	user_wait(child);
-	check_counted(fd, before);
+	sim_check_counted(fd, before);
 	/* A set-uid program is not counted, whatever runs. */
 	if (arg)
 		user_exec_as(0);
@@ -401,7 +392,7 @@ static void count_shortly(void *arg)
 		user_work(1 + sim_random(5));
 		user_sleep(1 + sim_random(300));
 	}
-	check_counted(fd, before);
+	sim_check_counted(fd, before);
 	user_close(fd);
 	(void)arg;
 }

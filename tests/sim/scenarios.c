@@ -83,6 +83,15 @@ int sim_read_counts(int fd, struct counts *c, u32 flags)
 
 #define must(call)	sim_must(call)
 
+void sim_check_counted(int fd, u64 before)
+{
+	struct counts c;
+
+	must(sim_read_counts(fd, &c, 0));
+	sim_require(c.own[1] == current->sim->executed - before, "counted %llu, not %llu", c.own[1],
+		    current->sim->executed - before);
+}
+
 struct vm_area_struct *sim_must_map(int fd, unsigned long offset, unsigned long size)
 {
 	struct vm_area_struct *vma;

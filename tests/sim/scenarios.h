@@ -15,6 +15,8 @@ struct vperfctr_ctr;
 void sim_fill_control(struct vperfctr_control *control, struct vperfctr_ctr *ctr, u32 flags);
 struct sim_counts { struct vperfctr_read read; u64 own[2], children[2]; };
 int sim_read_counts(int fd, struct sim_counts *c, u32 flags);
+/* The state has counted each instruction of current since the number of these was before. */
+void sim_check_counted(int fd, u64 before);
 /* Where allocations fail, the caller tries again. */
 #define sim_must(call)							\
 ({									\

@@ -46,7 +46,6 @@ static void read_others(void *arg)
 /* The others end for it, and it becomes the first thread.  It counts on. */
 static void exec_in_thread(void *arg)
 {
-	struct sim_counts c;
 	u64 before;
 	pid_t first = task_tgid_nr_ns(current, NULL);
 	int fd;
@@ -60,9 +59,7 @@ static void exec_in_thread(void *arg)
 	if (arg)
 		before = current->sim->executed;
 	user_work(30);
-	must(sim_read_counts(fd, &c, 0));
-	sim_require(c.own[1] == current->sim->executed - before, "counted %llu, not %llu", c.own[1],
-		    current->sim->executed - before);
+	sim_check_counted(fd, before);
 	user_exit();
 }
 
@@ -177,9 +174,7 @@ static void exec_set_uid(void *arg)
 	must(sim_control(own, 0));
 	before = current->sim->executed;
 	user_work(25);
-	must(sim_read_counts(own, &c, 0));
-	sim_require(c.own[1] == current->sim->executed - before, "counted %llu, not %llu", c.own[1],
-		    current->sim->executed - before);
+	sim_check_counted(own, before);
 	must(sim_read_counts(fd, &c, 0));
 	sim_require(c.own[1] == executed_before_exec && (c.read.status & VPERFCTR_STATUS_PRIVILEGED),
 		    "counted %llu before the exec, not %llu; the status is %#x", c.own[1],
@@ -274,7 +269,6 @@ static void look_as_owner(void *arg)
  */
 static void count_and_unshare(void *arg)
 {
-	struct sim_counts c;
 	int fd, own, err;
 	u64 before;
 
@@ -295,9 +289,7 @@ static void count_and_unshare(void *arg)
 	must(sim_control(own, 0));
 	before = current->sim->executed;
 	user_work(10);
-	must(sim_read_counts(own, &c, 0));
-	sim_require(c.own[1] == current->sim->executed - before, "counted %llu, not %llu", c.own[1],
-		    current->sim->executed - before);
+	sim_check_counted(own, before);
 	user_close(own);
 	user_close(fd);
 	(void)arg;
