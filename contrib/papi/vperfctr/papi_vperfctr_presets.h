@@ -3,5 +3,5 @@
 #define PAPI_MAX_vperfctr_PRESETS	PAPI_MAX_PRESET_EVENTS
 #define _vperfctr_presets		_papi_hwi_presets
 
-/* Of PAPI's core, which has no declaration: without perf_event it has no presets. */
+/* A variable of PAPI's core, which has no declaration: without perf_event it has no presets. */
 extern int pe_disabled;

@@ -11,7 +11,7 @@ PAGE = mmap.PAGESIZE
 
 
 def faults(pages):
-    """Count the faults of touching so many fresh pages."""
+    """Count the faults of touching that many fresh pages."""
     with mmap.mmap(-1, pages * PAGE) as memory:
         memory.madvise(mmap.MADV_NOHUGEPAGE)
         with vperfctr.count("page-faults") as c:
