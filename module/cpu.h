@@ -145,7 +145,7 @@ const struct cpumask *perfctr_cpus_forbidden(unsigned int kind);
  *	hardware.  Other CPUs are not interrupted.
  *
  * Context: May sleep.  The caller serialises.
- * Return: 0, or -EBUSY if perf or another user has the hardware.
+ * Return: 0; -EBUSY if perf, another user or a virtual machine has the hardware; or -ENOMEM.
  */
 int perfctr_cpu_reserve(void);
 void perfctr_cpu_release(void);

@@ -630,7 +630,7 @@ void vperfctr_close(struct vperfctr *v);
  *		VPERFCTR_OPEN_OBSERVER
  *	-EXFULL	another state of the thread has counters, and the processor cannot count
  *		with those of both at the same time
- *	-EBUSY	perf_event or the NMI watchdog holds the counters
+ *	-EBUSY	perf_event, the NMI watchdog or a virtual machine holds the counters
  *	-EIO	a counter does not work as the processor, or the hypervisor, claims
  *	-EFAULT	control or control->ctr is not accessible
  *	-ENOMEM

@@ -122,9 +122,10 @@ static void report_machine(void)
 int perfctr_guests_exclude(void)
 {
 	struct perf_event *event = create_event();
+	bool machine = event == ERR_PTR(-EOPNOTSUPP);
 
-	WRITE_ONCE(refused, event == ERR_PTR(-EOPNOTSUPP));
-	if (refused) {
+	WRITE_ONCE(refused, machine);	/* read by perfctr_guests_refused() at any time */
+	if (machine) {
 		report_machine();
 		return -EBUSY;
 	}

@@ -568,7 +568,8 @@ struct vperfctr_open_cpus {
  *		CAP_SYS_ADMIN (see VPERFCTR_FEATURE_KERNEL)
  *	EBUSY	there are counters, and perf_event or the NMI watchdog holds them:
  *		see `sysctl kernel.nmi_watchdog`; or CPUs are counted: see
- *		VPERFCTR_OPEN_CPUS
+ *		VPERFCTR_OPEN_CPUS; or a virtual machine has them without perf_event
+ *		(KVM's enable_mediated_pmu)
  *	EIO	on the caller's CPU a counter that the processor reports does not count
  *		or cannot be written, as under some hypervisors; the kernel's log names
  *		the counter.  On another such CPU the owner is not counted, as on one
