@@ -893,9 +893,20 @@ static uint32_t find_mapping(struct reader *in, const struct mappings *mappings,
 	return intervals_find(&in->intervals, mappings->set, ip);
 }
 
+/* True if the file's segment of code has all of this mapping, if it were one of the file. */
+static bool is_in_code(const struct file_description *file, const struct mapping *map,
+		       const struct mapping *before)
+{
+	const uint64_t offset = map->start - before->start + before->offset;
+
+	return offset >= file->code_offset && offset - file->code_offset <= file->code_size &&
+	       map->end - map->start <= file->code_size - (offset - file->code_offset);
+}
+
 /*
  * Some programs copy a part of their code into huge pages, which have no file.  The parts of the
- * file on both sides of it say which code that is.
+ * file on both sides of it, and the size of its code, say which code that is: other memory may lie
+ * between two segments of a file.
  * Return: the mapping of the part before it, or 0.  *end: of the part behind it
  */
 static uint32_t find_text_around(struct reader *in, const struct mappings *mappings, uint32_t i,
@@ -913,7 +924,8 @@ static uint32_t find_text_around(struct reader *in, const struct mappings *mappi
 	before = &in->mappings[first];
 	after = &in->mappings[last];
 	if (before->file != after->file || file_of(in->p, before->file)->pid ||
-	    before->offset - before->start != after->offset - after->start)
+	    before->offset - before->start != after->offset - after->start ||
+	    !is_in_code(description_of(in->p, file_of(in->p, before->file)), map, before))
 		return 0;
 	*end = after->end;
 	return first;

@@ -734,7 +734,35 @@ static unsigned long address_in_two(const char *symbol)
 	return address;
 }
 
-/* A program has copied the middle of its code into huge pages; other memory is no code of it. */
+/* A mapping of the file that put_two() has described. */
+static void map_two(uint64_t start, uint64_t end, uint64_t offset)
+{
+	struct record_mapping r = {
+		.task = { 10, 10, 0 }, .start = start, .end = end, .offset = offset,
+		.major = 8, .minor = 1, .inode = 77,
+	};
+
+	put_record(RECORD_MAPPING, &r, sizeof(r), TMP "/two");
+}
+
+static void put_two(uint64_t code_offset, uint64_t code_size)
+{
+	struct record_file file = {
+		.major = 8, .minor = 1, .inode = 77, .code_offset = code_offset, .code_size = code_size,
+		.code_address = 0x400000 + code_offset,
+	};
+	struct stat st;
+
+	ck_assert_int_eq(stat(TMP "/two", &st), 0);
+	file.size = (uint64_t)st.st_size;
+	file.modified = (uint64_t)st.st_mtim.tv_sec * 1000000000 + (uint64_t)st.st_mtim.tv_nsec;
+	put_record(RECORD_FILE, &file, sizeof(file), TMP "/two");
+}
+
+/*
+ * A program has copied the middle of its code into huge pages.  Other memory is no code of it, such
+ * as that of a JIT between two segments of a library.
+ */
 START_TEST(text_in_huge_pages)
 {
 	const uint64_t at = address_in_two("first"), page = at & ~UINT64_C(0xfff);
@@ -742,13 +770,14 @@ START_TEST(text_in_huge_pages)
 
 	put_header(in_dir("s"), 0);
 	put_event(0, 1000, "instructions:u");
+	put_two(page - 0x401000, _i < 3 ? 0x3000 : 0x1000);
 	if (_i == 1) {
 		/* While it was recorded. */
-		put_mapping(10, 0, page - 0x1000, page + 0x2000, page - 0x401000, TMP "/two");
+		map_two(page - 0x1000, page + 0x2000, page - 0x401000);
 	} else {
-		put_mapping(10, 0, page - 0x1000, page, page - 0x401000, TMP "/two");
-		put_mapping(10, 0, page + 0x1000, page + 0x2000,
-			    page - 0x400000 + 0x1000 * (_i == 0 ? 1 : 5), TMP "/two");
+		map_two(page - 0x1000, page, page - 0x401000);
+		map_two(page + 0x1000, page + 0x2000,
+			page - 0x400000 + 0x1000 * (_i == 2 ? 5 : 1));
 	}
 	put_mapping(10, 1, page, page + 0x1000, 0, _i ? "/anon_hugepage (deleted)" : "");
 	put_sample(10, 10, 5, at);
@@ -795,7 +824,7 @@ static Suite *suite(void)
 	tcase_add_test(t, owner_of_the_map);
 	tcase_add_test(t, dump_of_a_container);
 	tcase_add_loop_test(t, map_of_memory, 0, ARRAY_SIZE(memories));
-	tcase_add_loop_test(t, text_in_huge_pages, 0, 3);
+	tcase_add_loop_test(t, text_in_huge_pages, 0, 4);
 	suite_add_tcase(s, t);
 	return s;
 }
