@@ -186,6 +186,16 @@ typedef void perfctr_refusal(struct perfctr_cpu_state *state);
 void perfctr_cpu_set_refusal(perfctr_refusal *refusal);
 
 /*
+ * The handler of restarts, which must be set before any state is resumed.  The driver calls it
+ * when it has suspended and resumed the state that counts on this CPU on its own account, to
+ * clear the counters.  The handler of refusals may have been called for it.
+ *
+ * Context: As for resume.
+ */
+typedef void perfctr_restart(struct perfctr_cpu_state *state);
+void perfctr_cpu_set_restart(perfctr_restart *restart);
+
+/*
  * The watcher of CPUs that come and go.  It must be set before init.  The driver calls it for
  * states that stay resumed on a CPU: it must suspend them before the registers are given back
  * or lost, and may resume them afterwards.  Threads' states need no such call, as another
@@ -301,8 +311,8 @@ bool perfctr_cpu_enter_kind(struct perfctr_cpu_state *state);
  *	are held take no part.  Return: false if its counters are in another order than theirs;
  *	a new combination will have the right one.
  * joined: it has been resumed.
- * part: it has been suspended, or sampled.  The parts are then up to date, and suspended, too,
- *	or they go on.
+ * part: it has been suspended, sampled or restarted.  The parts are then up to date, and
+ *	suspended, too, or they go on.
  *
  * Context: Interrupts disabled.  All states but the joint one are suspended; joined: the joint
  * one has just been resumed.

@@ -133,10 +133,20 @@ static void end_members(struct joint *j)
 	j->nr = 0;
 }
 
+/* The driver has refused to resume the joint state here. */
+static noinline void refuse_members(struct joint *j)
+{
+	unsigned int i;
+
+	for (i = 0; i < j->nr; i++)
+		vperfctr_enter_forbidden_cpu(j->member[i]);
+	end_members(j);
+	j->nrlast = 0;
+}
+
 static void resume_members(struct joint *j)
 {
 	struct perfctr_cpu_state *joint = &j->st->cpu_state;
-	unsigned int i;
 	bool made;
 
 	made = is_made_for_members(j) && perfctr_cpu_join(joint, j->part, j->nr);
@@ -145,14 +155,10 @@ static void resume_members(struct joint *j)
 	j->refused = !made;
 	if (made)
 		perfctr_cpu_resume(joint);
-	if (likely(!j->refused)) {
+	if (likely(!j->refused))
 		perfctr_cpu_joined(joint, j->part, j->nr);
-		return;
-	}
-	for (i = 0; i < j->nr; i++)
-		vperfctr_enter_forbidden_cpu(j->member[i]);
-	end_members(j);
-	j->nrlast = 0;
+	else
+		refuse_members(j);
 }
 
 static void suspend_members(struct joint *j)
@@ -167,6 +173,18 @@ static void suspend_members(struct joint *j)
 void vperfctr_joint_refused(void)
 {
 	joint_here()->refused = true;
+}
+
+/* The driver has stopped the joint state, and started it or refused to. */
+void vperfctr_joint_restarted(void)
+{
+	struct joint *j = joint_here();
+
+	perfctr_cpu_part(&j->st->cpu_state, j->part, j->nr);
+	if (!j->refused)
+		perfctr_cpu_joined(&j->st->cpu_state, j->part, j->nr);
+	else
+		refuse_members(j);
 }
 
 /* ---- starting ------------------------------------------------------------ */

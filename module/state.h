@@ -484,6 +484,7 @@ void vperfctr_joint_stop(struct vperfctr_state *st);
 void vperfctr_joint_leave(void);
 void vperfctr_joint_sample(void);
 void vperfctr_joint_refused(void);
+void vperfctr_joint_restarted(void);
 unsigned int vperfctr_joint_members(struct vperfctr_state ***members);
 void vperfctr_joint_pause(void);
 void vperfctr_joint_continue(void);

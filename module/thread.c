@@ -175,6 +175,17 @@ static void refuse_cpu(struct perfctr_cpu_state *state)
 	vperfctr_enter_forbidden_cpu(st);
 }
 
+/*
+ * The driver has stopped and started the counters of this CPU.
+ *
+ * Context: interrupts disabled.
+ */
+static void restarted(struct perfctr_cpu_state *state)
+{
+	if (state == &vperfctr_joint_here()->cpu_state)
+		vperfctr_joint_restarted();
+}
+
 /* ---- the counters of current -------------------------------------------- */
 
 /* True if the state, which is stopped, may count on this CPU. */
@@ -982,6 +993,7 @@ int __init vperfctr_thread_init(void)
 	sampling_init();
 	vperfctr_clock_init();
 	perfctr_cpu_set_refusal(refuse_cpu);
+	perfctr_cpu_set_restart(restarted);
 	err = vperfctr_joint_init();
 	if (err)
 		goto no_joint;

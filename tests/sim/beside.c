@@ -800,3 +800,27 @@ void sim_beside_extra(void)
 	user_wait(sim_process("shares a register", 1000, count_offcore, NULL));
 }
 #endif
+
+/* ---- a counter that is read in user mode, while other processes map pages ----------------------- */
+
+/* The first pages of others clear the counters, also while they run. */
+static void read_beside(void *arg)
+{
+	int observer = open_observer(0);
+
+	must(control_counter(observer, 1, 0));
+	sim_read_inline(arg);
+	user_close(observer);
+}
+
+void sim_beside_page(void)
+{
+	struct task_struct *task[3];
+	unsigned int i;
+
+	task[0] = sim_process("reads", 1000, read_beside, NULL);
+	task[1] = sim_process("maps", 1001, sim_read_inline, NULL);
+	task[2] = sim_process("maps", 1002, sim_read_inline, (void *)1UL);
+	for (i = 0; i < 3; i++)
+		user_wait(task[i]);
+}

@@ -1297,7 +1297,7 @@ static u64 inline_read(const volatile struct vperfctr_page *page)
 	return sum;
 }
 
-static void read_inline(void *arg)
+void sim_read_inline(void *arg)
 {
 	struct vm_area_struct *vma;
 	struct task_struct *child;
@@ -1381,7 +1381,7 @@ static void page_moves(void)
 	struct task_struct *task[2];
 
 	task[0] = sim_process("moves", 1000, move_page, NULL);
-	task[1] = sim_process("maps", 1001, read_inline, NULL);
+	task[1] = sim_process("maps", 1001, sim_read_inline, NULL);
 	wait_for(task, 2);
 }
 
@@ -1389,8 +1389,8 @@ static void page(void)
 {
 	struct task_struct *task[3];
 
-	task[0] = sim_process("maps", 1000, read_inline, NULL);
-	task[1] = sim_process("maps", 1001, read_inline, (void *)1UL);
+	task[0] = sim_process("maps", 1000, sim_read_inline, NULL);
+	task[1] = sim_process("maps", 1001, sim_read_inline, (void *)1UL);
 	task[2] = sim_process("counts", 1001, count_self, (void *)2UL);
 	wait_for(task, 3);
 }
@@ -2003,6 +2003,7 @@ const struct scenario sim_scenarios[] = {
 	{ "family_end_poll", family_end_poll, 3 },
 	{ "page", page, 2 },
 	{ "page_moves", page_moves, 2 },
+	{ "beside_page", sim_beside_page, 2 },
 	{ "exec", exec, 2 },
 	{ "hotplug", hotplug, 3 },
 	{ "failures", failures, 2 },

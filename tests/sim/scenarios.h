@@ -17,6 +17,8 @@ struct sim_counts { struct vperfctr_read read; u64 own[2], children[2]; };
 int sim_read_counts(int fd, struct sim_counts *c, u32 flags);
 /* The state has counted each instruction of current since the number of these was before. */
 void sim_check_counted(int fd, u64 before);
+/* A thread that reads its counter in user mode.  arg: not NULL: it ends without unmapping the page */
+void sim_read_inline(void *arg);
 /* Where allocations fail, the caller tries again. */
 #define sim_must(call)							\
 ({									\
@@ -93,6 +95,7 @@ void sim_several(void);
 void sim_several_cpus(void);
 
 /* beside.c */
+void sim_beside_page(void);
 void sim_beside(void);
 void sim_beside_family(void);
 void sim_beside_suspend(void);

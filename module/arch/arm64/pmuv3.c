@@ -851,6 +851,7 @@ static void hide_here(void *unused)
 		return;
 	pmuv3_suspend(state);
 	pmuv3_resume(state);
+	perfctr_tell_restarted(state);
 }
 
 void perfctr_arm64_hide_counts(void)

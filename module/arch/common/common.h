@@ -76,6 +76,9 @@ u64 perfctr_sampling_ns(unsigned int width);
 extern perfctr_ihandler *perfctr_overflowed;
 extern perfctr_refusal *perfctr_refused;
 
+/* static-calls.c: call the service's handler of restarts.  Context: as for resume. */
+void perfctr_tell_restarted(struct perfctr_cpu_state *state);
+
 /* static-calls.c: call the service's watcher.  Context: see there. */
 void perfctr_tell_watcher(enum perfctr_cpu_event event);
 

@@ -40,6 +40,19 @@ void perfctr_cpu_set_refusal(perfctr_refusal *refusal)
 	perfctr_refused = refusal;
 }
 
+static perfctr_restart *restarted;
+
+void perfctr_cpu_set_restart(perfctr_restart *restart)
+{
+	restarted = restart;
+}
+
+void perfctr_tell_restarted(struct perfctr_cpu_state *state)
+{
+	if (restarted)
+		restarted(state);
+}
+
 static perfctr_cpu_watcher *watcher;
 
 void perfctr_cpu_set_watcher(perfctr_cpu_watcher *new)

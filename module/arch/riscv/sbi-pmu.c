@@ -923,6 +923,7 @@ static void hide_here(void *unused)
 		return;
 	sbi_suspend(state);
 	sbi_resume(state);
+	perfctr_tell_restarted(state);
 }
 
 void perfctr_riscv_hide_counts(void)

@@ -603,8 +603,10 @@ static void p4_cpu_scrub(void)
 	/* The next resume marks this CPU again. */
 	WRITE_ONCE(cpu->holds, false);
 	perfctr_x86_unmark_holder(smp_processor_id());
-	if (state)
-		p4_resume(state);
+	if (!state)
+		return;
+	p4_resume(state);
+	perfctr_tell_restarted(state);
 }
 
 const struct perfctr_x86_driver perfctr_x86_p4 = {

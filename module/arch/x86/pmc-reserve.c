@@ -538,6 +538,8 @@ void perfctr_x86_pmc_cpu_scrub(void)
 	WRITE_ONCE(cpu->loaded, 0);
 	WRITE_ONCE(cpu->ready, PMC_PREPARED);
 	perfctr_x86_unmark_holder(smp_processor_id());
-	if (state)
-		perfctr_x86_pmc_resume(state);
+	if (!state)
+		return;
+	perfctr_x86_pmc_resume(state);
+	perfctr_tell_restarted(state);
 }

@@ -482,8 +482,10 @@ void perfctr_x86_simple_cpu_scrub(void)
 	clear_counters();
 	WRITE_ONCE(cpu->ready, PREPARED);
 	perfctr_x86_unmark_holder(smp_processor_id());
-	if (state)
-		perfctr_x86_simple_resume(state);
+	if (!state)
+		return;
+	perfctr_x86_simple_resume(state);
+	perfctr_tell_restarted(state);
 }
 
 /* The counters keep their values.  Context: Interrupts disabled, or NMI. */
