@@ -606,6 +606,7 @@ static void open_held(void)
 
 	if ((!cpu->ready && perfctr_prepare_here()) || !perfctr_may_read(&cpu->reader))
 		return;
+	smp_rmb();	/* the right was given after that was set: no state is here to be hidden */
 	if (READ_ONCE(perfctr_arm64_hides))
 		clear_leftovers(cpu);
 	open_user(cpu);

@@ -28,6 +28,7 @@ typedef __s64 s64;
 #define barrier()		__asm__ volatile("" ::: "memory")
 #define smp_mb()		barrier()	/* all CPUs are in one thread */
 #define smp_wmb()		barrier()	/* likewise */
+#define smp_rmb()		barrier()
 #define READ_ONCE(x)		(*(const volatile __typeof__(x) *)&(x))
 #define WRITE_ONCE(x, v)	(*(volatile __typeof__(x) *)&(x) = (v))
 #define smp_load_acquire(p)	READ_ONCE(*(p))	/* likewise */
