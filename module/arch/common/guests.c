@@ -15,7 +15,6 @@
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
-#include <linux/cpumask.h>
 #include <linux/cred.h>
 #include <linux/err.h>
 #include <linux/perf_event.h>
@@ -23,6 +22,7 @@
 #include <linux/ratelimit.h>
 #include <linux/sched.h>
 #include <linux/sched/task.h>
+#include <linux/smp.h>
 
 #include "guests.h"
 
@@ -103,8 +103,7 @@ static struct perf_event *create_event(void)
 	/* The caller need not have the right to an event of a CPU, which this is. */
 	cred = override_creds(root_cred);
 	WRITE_ONCE(creator, current);
-	event = perf_event_create_kernel_counter(&attr, cpumask_first(cpu_online_mask), NULL, NULL,
-						 NULL);
+	event = perf_event_create_kernel_counter(&attr, raw_smp_processor_id(), NULL, NULL, NULL);
 	WRITE_ONCE(creator, NULL);
 	revert_creds(cred);
 	return event;

@@ -271,13 +271,14 @@ void perfctr_cpu_forget(void)
 
 static int reserve_counters(void)
 {
-	int err = perfctr_guests_exclude();
+	int err = driver->reserve();
 
 	if (err)
 		return err;
-	err = driver->reserve();
-	if (err)
-		perfctr_guests_admit();
+	/* Last: while perf has the counters, a program may try in a loop, and disturbs no KVM. */
+	err = perfctr_guests_exclude();
+	if (err && driver->release)
+		driver->release();
 	return err;
 }
 
