@@ -484,7 +484,8 @@ static void forget_later(void)
 
 /* ---- the interface -------------------------------------------------------- */
 
-bool perfctr_x86_pce_idle(void)
+/* True if no CPU has a request, or will have one of which this module knows. */
+static bool has_no_requests(void)
 {
 	bool idle = true;
 	unsigned int n;
@@ -554,22 +555,22 @@ void perfctr_x86_pce_follow(struct mm_struct *mm)
 	}
 }
 
-static bool is_settled(void)
+bool perfctr_x86_pce_idle(void)
 {
 	if (perfctr_x86_is_withdrawing())
 		return false;
 	smp_rmb();	/* pairs with end_withdrawal(): the requests are seen then */
-	return perfctr_x86_pce_idle();
+	return has_no_requests();
 }
 
 void perfctr_x86_pce_wait(void)
 {
-	if (is_settled())
+	if (perfctr_x86_pce_idle())
 		return;
 	/* The worker need not wait its turn. */
 	if (atomic_read(&nr_later))
 		mod_delayed_work(system_dfl_wq, &later_work, 0);
-	wait_event_timeout(completed_wait, is_settled(), WAIT_JIFFIES);
+	wait_event_timeout(completed_wait, perfctr_x86_pce_idle(), WAIT_JIFFIES);
 }
 
 int perfctr_x86_pce_init(void)

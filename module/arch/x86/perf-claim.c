@@ -156,9 +156,9 @@ static void divert_event_unmapped(struct perf_event *event, struct mm_struct *mm
 }
 
 /* Return the number of rights that a process has by mappings, or `unknown` if it ends. */
-static unsigned int rights_of(struct task_struct *process, unsigned int unknown)
+static int rights_of(struct task_struct *process, int unknown)
 {
-	unsigned int nr = unknown;
+	int nr = unknown;
 	struct task_struct *thread;
 
 	if (process->flags & PF_KTHREAD)
@@ -181,14 +181,20 @@ static unsigned int rights_of(struct task_struct *process, unsigned int unknown)
 static void count_older_maps(void)
 {
 	struct task_struct *process;
-	unsigned int nr = 0;
+	unsigned int sum = 0;
+	int nr;
 
 	rcu_read_lock();
 	/* One that ends may still have some: one too many costs time only. */
-	for_each_process(process)
-		nr += rights_of(process, !process->exit_state);
+	for_each_process(process) {
+		nr = rights_of(process, !process->exit_state);
+		if (nr >= 0)
+			sum += nr;
+		else
+			perfctr_x86_forgotten();	/* for ever: see rdpmc.c */
+	}
 	rcu_read_unlock();
-	perfctr_x86_mms_added(nr);
+	perfctr_x86_mms_added(sum);
 }
 
 bool perfctr_x86_perf_any_rights(void)

@@ -47,7 +47,9 @@ static atomic_t withdrawals;
 
 static void set_always(bool always)
 {
-	if (always == READ_ONCE(perfctr_x86_rdpmc_always))
+	/* CPUs may write these two at the same time: the next one that looks sees to it. */
+	if (always == READ_ONCE(perfctr_x86_rdpmc_always) &&
+	    (!perfctr_isolate || always == READ_ONCE(perfctr_x86_watch.always)))
 		return;
 	WRITE_ONCE(perfctr_x86_rdpmc_always, always);
 	if (!perfctr_isolate)
@@ -281,7 +283,8 @@ static bool suspicious = true;
 
 static void look_for_forgotten(void)
 {
-	if (!perfctr_isolate || perfctr_x86_perf_watches_maps() || !READ_ONCE(suspicious))
+	if (!perfctr_isolate || perfctr_x86_perf_watches_maps() ||
+	    (!READ_ONCE(suspicious) && !READ_ONCE(perfctr_x86_watch.forgotten)))
 		return;
 	WRITE_ONCE(suspicious, false);
 	WRITE_ONCE(perfctr_x86_watch.forgotten, perfctr_x86_perf_any_rights());
