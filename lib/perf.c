@@ -513,7 +513,7 @@ int __vperfctr_perf_read_state(const struct vperfctr_handle *h, struct vperfctr_
 	return 0;
 }
 
-/* Read the counts of each CPU.  None of them can have been offline: its group would count nothing. */
+/* Read the counts of each CPU.  That of one that has gone offline cannot be read: -EIO. */
 int __vperfctr_perf_read_cpus(const struct vperfctr_handle *h, struct vperfctr_read_cpus *read)
 {
 	struct vperfctr_cpu *cpu = (struct vperfctr_cpu *)(uintptr_t)read->cpus;

@@ -181,7 +181,7 @@ static int explain(int err, const char *names, struct vperfctr_why *why)
 
 /*
  * Let a clock make samples.  They are taken where the time passes, also in the kernel, unless the
- * caller may not see that.  Of CPUs it is another clock, which runs whatever they do.
+ * caller may not see that.  For CPUs it is another clock, which runs whatever they do.
  */
 static void sample_clock(struct __vperfctr_perf_event *clock, bool cpus, bool kernel)
 {
