@@ -94,7 +94,7 @@ static bool add_row(struct view *v, const struct row *row, const struct report_k
 	if (!f)
 		return false;
 	for (k = 0; k + 1 < keys->nr; k++)
-		fprintf(f, "%-*s  ", widths[k], row->label[k]);
+		fprintf(f, "%-*.*s  ", widths[k], widths[k], row->label[k]);
 	fputs(row->label[k], f);
 	if (fclose(f))
 		return false;
@@ -106,6 +106,16 @@ static bool add_row(struct view *v, const struct row *row, const struct report_k
 			    labels));
 	free(labels);
 	return ok;
+}
+
+/* A name of any length must not widen all lines. */
+#define MAX_WIDTH	100
+
+static int wider(int width, const char *label)
+{
+	const int length = (int)strnlen(label, MAX_WIDTH);
+
+	return length > width ? length : width;
 }
 
 int view_list(struct view *v, const struct profile *p, unsigned int event, bool children,
@@ -126,8 +136,7 @@ int view_list(struct view *v, const struct profile *p, unsigned int event, bool 
 	err = rows_make(p, &t, &keys, event, children, e);
 	for (i = 1; !err && i < t.nr; i++)
 		for (k = 0; k < keys.nr; k++)
-			if (widths[k] < (int)strlen(row_of(&t, i)->label[k]))
-				widths[k] = (int)strlen(row_of(&t, i)->label[k]);
+			widths[k] = wider(widths[k], row_of(&t, i)->label[k]);
 	ok = v->title && (err || add_line(v, NULL, print("%s   self       samples",
 							 children ? "    all  " : "")));
 	for (i = 1; !err && ok && i < t.nr; i++)

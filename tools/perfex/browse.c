@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <wchar.h>
 
 #include "browse.h"
@@ -216,6 +217,9 @@ static void read_search(struct browser *b)
 		key = curses.wgetch(b->window);
 		if (key == '\n' || key == '\r' || key == KEY_ENTER || key == ERR)
 			return;
+		b->interrupted = key == CTRL_C;
+		if (b->interrupted)
+			return;
 		if (key == ESCAPE)
 			n = 0;
 		else if ((key == KEY_BACKSPACE || key == 127 || key == '\b') && n)
@@ -298,6 +302,8 @@ static int handle(struct browser *b, int key, struct error *e)
 		break;
 	case '/':
 		read_search(b);
+		if (b->interrupted)
+			return 0;
 		search(b);
 		break;
 	case 'n':
@@ -344,6 +350,8 @@ int browse(struct profile *p, const struct options *o, const char **why, struct 
 		*why = "ncurses does not know this terminal (TERM)";
 		return 1;
 	}
+	/* This process ends with its parent: by a signal for which ncurses restores the terminal. */
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	/* Ctrl-C would end the parent, and this process with it, before the terminal is restored. */
 	curses.raw();
 	curses.noecho();

@@ -414,14 +414,18 @@ static int open_live(uint32_t pid, const char *path, enum live_way way)
  * Open the file by its path.  If another one is there, or none, open the one that the process has
  * mapped: it may be in a container, or be removed.
  */
+#define MAX_SEARCHES	16	/* each may read all mappings of a process */
+
 static int find_file(struct jit_dump *d, const char *path, const struct file_identity *id,
 		     uint32_t pid)
 {
 	int fd = open_named(path, O_NOFOLLOW), live;
 	const int error = errno;
+	static unsigned int searches;
 
-	if (!id || !pid || (fd >= 0 && file_is_same(fd, id)))
+	if (!id || !pid || (fd >= 0 && file_is_same(fd, id)) || searches == MAX_SEARCHES)
 		return fd;
+	searches++;
 	for (d->way = LIVE_BELOW_ROOT; d->way < NR_LIVE_WAYS; d->way++) {
 		live = open_live(pid, path, d->way);
 		if (live >= 0 && file_is_same(live, id)) {
