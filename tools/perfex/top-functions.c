@@ -16,7 +16,8 @@
 #include "work.h"
 
 #define NS_PER_SECOND	1e9
-#define OTHER_LINES	3	/* the title, the head, the cursor's */
+#define OTHER_LINES	2	/* of each event: the title, the head */
+#define MAX_COLUMNS	1000
 
 struct moment {
 	const struct options *o;
@@ -25,14 +26,29 @@ struct moment {
 	bool first;
 };
 
-/* Return: the lines of functions that the terminal has room for. */
-static size_t room_of(FILE *f)
+/* Return: the lines of an event's functions for which there is room; *columns: of a line */
+static size_t room_of(FILE *f, unsigned int nrevents, size_t *columns)
 {
 	struct winsize size;
+	size_t lines;
 
-	if (!isatty(fileno(f)) || ioctl(fileno(f), TIOCGWINSZ, &size) || size.ws_row <= OTHER_LINES)
+	*columns = MAX_COLUMNS;
+	if (!isatty(fileno(f)) || ioctl(fileno(f), TIOCGWINSZ, &size) || !size.ws_col)
 		return 20;
-	return (size_t)size.ws_row - OTHER_LINES;
+	*columns = size.ws_col - 1;
+	/* The cursor is in the last line. */
+	lines = (size_t)(size.ws_row ? size.ws_row - 1 : 0) / nrevents;
+	return lines > OTHER_LINES ? lines - OTHER_LINES : 1;
+}
+
+/* Return: how many bytes of a text have room, where each has a column at most; no character is cut. */
+static int bytes_of(const char *text, size_t columns)
+{
+	size_t n = strnlen(text, columns);
+
+	while (n && ((unsigned char)text[n] & 0xc0) == 0x80)
+		n--;
+	return (int)n;
 }
 
 static void print_rate(FILE *f, const struct profile_event *event, double seconds)
@@ -57,7 +73,7 @@ static int print_event(const struct moment *m, const struct profile *p, unsigned
 {
 	const bool terminal = is_terminal(m->out);
 	const char *end = terminal ? "\033[K\n" : "\n";
-	size_t room = room_of(m->out) / p->nrevents, i;
+	size_t columns, room = room_of(m->out, p->nrevents, &columns), i;
 	struct view v;
 	int err = view_list(&v, p, event, false, m->o, e);
 
@@ -66,7 +82,7 @@ static int print_event(const struct moment *m, const struct profile *p, unsigned
 		print_rate(m->out, &p->events[event], (double)p->elapsed / NS_PER_SECOND);
 		fprintf(m->out, "%s%s", terminal && has_colours(m->out) ? "\033[m" : "", end);
 		for (i = 0; i < v.nr && i <= room; i++)
-			fprintf(m->out, "%s%s", v.lines[i].text, end);
+			fprintf(m->out, "%.*s%s", bytes_of(v.lines[i].text, columns), v.lines[i].text, end);
 	}
 	view_free(&v);
 	return err;
@@ -79,7 +95,11 @@ static int print_moment(void *arg, struct error *e)
 	const struct moment *m = arg;
 	struct profile p;
 	unsigned int i;
-	int err = profile_read(&p, m->name, false, &details, e);
+	int err;
+
+	/* It may take long: Ctrl-C ends it, and the parent by it. */
+	signals_unblock();
+	err = profile_read(&p, m->name, false, &details, e);
 
 	work_prints();
 	if (!err)
