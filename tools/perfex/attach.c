@@ -431,6 +431,7 @@ static int open_one(struct session *s, pid_t tid, bool *gone, struct error *e)
 static int open_threads(struct session *s, const struct target *target, const pid_t *tids,
 			unsigned int nr, bool *gone, struct error *e)
 {
+	const unsigned int first = s->nr;
 	unsigned int i;
 	int err = 0;
 
@@ -438,7 +439,8 @@ static int open_threads(struct session *s, const struct target *target, const pi
 		return open_all(s, target, tids, nr, gone, e);
 	for (i = 0; i < nr && !err; i++)
 		err = open_one(s, tids[i], gone, e);
-	*gone = false;
+	/* Those that have ended meanwhile are left out, but not all of them. */
+	*gone = !err && s->nr == first;
 	return err;
 }
 
@@ -495,7 +497,7 @@ static int attach_perf(struct session *s, const struct target *target, struct er
 	if (!done)
 		return fail_with(e, "process %d starts threads faster than perf_event can count them: count by the vperfctr module, or try again later",
 				 (int)target->id);
-	s->nrcounted += nr;
+	s->nrcounted += s->sampler ? nr : s->nr - first;
 	return s->sampler ? s->sampler->start(s->sampler->arg, target, s->threads[first].v, e) : 0;
 }
 
@@ -837,17 +839,24 @@ static bool forget_ended(struct session *s)
 	return !some;
 }
 
-/* Read the sums of all.  Return: 0 */
+/* Read the sums of all.  Return: 0, or an error */
 static int read_sums(void *arg, struct sums *sums, const struct part **parts)
 {
 	struct session *s = arg;
 	struct counts c;
 	unsigned int i;
+	int err;
 
 	(void)parts;
 	memset(sums, 0, sizeof(*sums));
 	for (i = 0; i < s->nr; i++) {
-		if (!s->threads[i].v || read_thread(s, &s->threads[i], &c))
+		if (!s->threads[i].v)
+			continue;
+		err = read_thread(s, &s->threads[i], &c);
+		/* perf_event has not counted it all the time: no sum is right. */
+		if (err && s->perf)
+			return err;
+		if (err)
 			continue;
 		sums_add(sums, &c.own);
 		sums_add(sums, &c.children);

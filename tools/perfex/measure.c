@@ -44,9 +44,13 @@ static int refuse_software(const struct events *events, struct error *e)
 
 	for (i = 0; i < events->nr; i++)
 		if (events->ev[i].soft)
-			return fail_with(e, "'%s' is counted for threads, and not for CPUs: leave it out, or use perf stat -a for it",
-					 events->ev[i].name);
-	return 0;
+			break;
+	if (i == events->nr)
+		return 0;
+	fail_with(e, "the module counts '%s' for threads, and not for CPUs: leave it out, or count by perf_event",
+		  events->ev[i].name);
+	e->unusable = true;
+	return -1;
 }
 
 /* Add the metrics that are asked for, and their events. */
@@ -853,7 +857,7 @@ static int choose_for_perf(const struct kinds *kinds, void *arg, struct error *e
 	struct events *events = choice->events;
 	struct vperfctr_why why;
 	struct vperfctr *v;
-	int err;
+	int err, nr;
 
 	if (choose_events(kinds, choice, e) < 0)
 		return -1;
@@ -869,11 +873,17 @@ static int choose_for_perf(const struct kinds *kinds, void *arg, struct error *e
 	}
 	if (choice->usage) {
 		choice->perf = strdup(RUN_BY_USAGE);
+		choice->by_perf.names = choice->perf;
 		return choice->perf ? 1 : fail_with(e, "out of memory");
 	}
 	if (choice->o->runs_auto && events->nr) {
 		choice->perf = list_names(events, events->nr, ALL_GROUPS);
-		return choice->perf ? group_for_perf(choice, e) : fail_with(e, "out of memory");
+		if (!choice->perf)
+			return fail_with(e, "out of memory");
+		nr = group_for_perf(choice, e);
+		/* All of them may need more counters than there are. */
+		choice->by_perf.names = choice->perf_groups[0] ? choice->perf_groups[0] : choice->perf;
+		return nr;
 	}
 	for (;;) {
 		free(choice->perf);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "perf.h"
 #include "perf-count.h"
@@ -108,6 +109,21 @@ static int compare_tids(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
+/* True if the thread has ended, and waits to be waited for: perf_event does not find it. */
+static bool is_zombie(pid_t pid, pid_t tid)
+{
+	char path[64], text[512], *state;
+	FILE *f;
+
+	snprintf(path, sizeof(path), PROC "/%d/task/%d/stat", (int)pid, (int)tid);
+	f = fopen(path, "re");
+	if (!f)
+		return true;
+	state = fgets(text, sizeof(text), f) ? strrchr(text, ')') : NULL;
+	fclose(f);
+	return !state || !state[1] || strchr("ZXx", state[2]);
+}
+
 pid_t *perf_list_threads(const struct target *target, unsigned int *nr)
 {
 	unsigned int room = 0;
@@ -120,7 +136,8 @@ pid_t *perf_list_threads(const struct target *target, unsigned int *nr)
 	snprintf(path, sizeof(path), PROC "/%d/task", (int)target->id);
 	dir = opendir(path);
 	while (dir && (d = readdir(dir))) {
-		if (atoi(d->d_name) <= 0 || (!target->process && atoi(d->d_name) != target->id))
+		if (atoi(d->d_name) <= 0 || (!target->process && atoi(d->d_name) != target->id) ||
+		    is_zombie(target->id, (pid_t)atoi(d->d_name)))
 			continue;
 		if (*nr == room) {
 			room = room ? room * 2 : 16;

@@ -16,6 +16,7 @@ struct perf_count {
 	/* The rest is for samples. */
 	const uint64_t *period;		/* of each event; NULL: there are no samples */
 	struct perf_event_attr sample;
+	uint32_t depth;			/* of calls of user mode in a chain; 0: all */
 };
 
 /* Leave out the generic events that perf_event does not have here, of which it says no more. */
@@ -40,7 +41,7 @@ int perf_count_cpus(struct vperfctr **v, const struct perf_count *p,
 
 /*
  * Find the threads of a process, or the thread itself.  The list is complete if none was started
- * meanwhile: see perf_count_process().
+ * meanwhile: see attach_perf().
  * Return: the list, which the caller frees; NULL: there are none, or no memory
  */
 pid_t *perf_list_threads(const struct target *target, unsigned int *nr);
