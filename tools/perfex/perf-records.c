@@ -231,6 +231,7 @@ static bool get_chain(struct perf_records *c, struct bytes *b, struct record_sam
 {
 	uint64_t *chain = c->sample.s.chain, nr, address, mark = 0;
 	bool first = true, kernel = s->flags & VPERFCTR_SAMPLE_KERNEL;
+	uint32_t nruser = 0;
 
 	if (!bytes_get64(b, &nr) || nr > b->left / sizeof(uint64_t))
 		return false;
@@ -248,6 +249,8 @@ static bool get_chain(struct perf_records *c, struct bytes *b, struct record_sam
 			continue;
 		}
 		first = false;
+		if (mark != PERF_DATA_CHAIN_KERNEL && c->depth && nruser++ >= c->depth)
+			continue;
 		if (s->nr == MAX_CHAIN)
 			continue;
 		if (kernel && address >> 63)
@@ -441,6 +444,9 @@ void perf_records_convert(struct perf_records *c, const struct perf_event_header
 	case PERF_RECORD_LOST:
 		if (bytes_get64(&b, &n) && bytes_get64(&b, &n))
 			c->lost += n;
+		break;
+	case PERF_RECORD_THROTTLE:
+		c->throttled++;
 		break;
 	case PERF_DATA_LOST_SAMPLES:
 		if (bytes_get64(&b, &n))

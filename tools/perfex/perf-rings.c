@@ -169,6 +169,7 @@ int perf_rings_open(struct perf_rings **rings, const struct vperfctr *v,
 	r->epoll = -1;
 	r->records.rec = rec;
 	r->records.describe = describe;
+	r->records.depth = p->depth;
 	for (at = p->names; at && r->records.nrevents < MAX_SAMPLED; r->records.nrevents++) {
 		attr = &r->records.events[r->records.nrevents].attr;
 		*attr = p->sample;
@@ -254,7 +255,7 @@ void perf_rings_drain(struct perf_rings *r)
 	struct recording *rec = r->records.rec;
 	const struct perf_records before = {
 		.samples = r->records.samples, .dropped = r->records.dropped,
-		.lost = r->records.lost,
+		.lost = r->records.lost, .throttled = r->records.throttled,
 	};
 	unsigned int i;
 
@@ -262,6 +263,7 @@ void perf_rings_drain(struct perf_rings *r)
 	for (i = 0; i < r->nr; i++)
 		drain(r, &r->ring[i]);
 	rec->nrsamples += r->records.samples - before.samples;
+	rec->throttled += r->records.throttled - before.throttled;
 	/* A record of a task may be among those that are lost: the kernel counts them together. */
 	rec->dropped += r->records.dropped - before.dropped + r->records.lost - before.lost;
 }

@@ -735,6 +735,9 @@ static void fill_sample_attr(struct perf_event_attr *attr, const struct choice *
 	attr->exclude_callchain_user = 1;
 	regs = perf_regs_of_machine(name.machine);
 	attr->sample_regs_user = regs ? perf_regs_mask(regs) : 0;
+	/* r8 to r15 are x86_64's. */
+	if (name.machine[0] == 'i')
+		attr->sample_regs_user &= PERF_REGS_I386;
 	attr->sample_stack_user = c->spec->stack;
 	attr->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
 }
@@ -884,7 +887,7 @@ static void advise_longer_period(const struct choice *c, const struct recording 
 {
 	uint64_t overflows = rec->nrsamples + rec->dropped, period;
 	char a[THOUSANDS_LEN], b[THOUSANDS_LEN];
-	int rate = read_number(MAX_SAMPLE_RATE);
+	int rate = c->perf ? 0 : read_number(MAX_SAMPLE_RATE);
 	unsigned int i;
 
 	fprintf(stderr, "perfex: %s of %s %s gave no sample: use a longer period, as in --sample ",
@@ -935,6 +938,9 @@ static void print_summary(const struct recording *rec, const struct choice *c,
 	if (rec->lost)
 		fprintf(stderr, "perfex: %s records of tasks and mappings were lost: samples may be shown as [unknown]\n",
 			thousands(a, rec->lost));
+	if (rec->throttled)
+		fprintf(stderr, "perfex: perf_event has stopped events %s times until the next tick, as they gave more samples than kernel.perf_event_max_sample_rate allows (%d per second): there were more of them than these; use a longer period\n",
+			thousands(a, rec->throttled), read_number(PROC "/sys/kernel/perf_event_max_sample_rate"));
 	/* If there are so few samples that the file says nothing, say what to do about it. */
 	if (!rec->nrsamples && !rec->dropped)
 		advise_shorter_period(c, sums, inherit);
@@ -1177,6 +1183,7 @@ static int init_recorder(struct recorder *r, const struct choice *c, struct outp
 	if (!c->perf)
 		return 0;
 	fill_sample_attr(&r->perf.sample, c);
+	r->perf.depth = c->spec->stack ? 0 : c->spec->depth;
 	r->perf.period = c->period;
 	r->perf.names = list_names(c);
 	return r->perf.names ? 0 : fail_with(e, "out of memory");
@@ -1267,5 +1274,12 @@ int sample(const struct options *o, struct output *out, struct error *e)
 	module = *e;
 	perf.unusable = true;
 	ret = sample_by(o, true, &module, out, &perf);
-	return ret >= 0 ? ret : fail_both(e, &module, perf.text);
+	if (ret >= 0)
+		return ret;
+	/* There is no such command: that is no matter of who counts. */
+	if (perf.status != STATUS_FAILED) {
+		*e = perf;
+		return -1;
+	}
+	return fail_both(e, &module, perf.text);
 }

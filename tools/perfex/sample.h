@@ -16,6 +16,7 @@ struct recording {
 	uint64_t nrsamples;
 	uint64_t dropped;	/* overflows without a sample, of all rings */
 	uint64_t lost;		/* records of tasks and mappings, of all rings */
+	uint64_t throttled;	/* times that perf_event stopped an event */
 	bool from_proc;		/* the rings have no records: /proc is read instead */
 	bool monotonic;		/* times are those of CLOCK_MONOTONIC, and not of the TSC */
 	struct hash_table processes;	/* whose mappings are read from /proc */
