@@ -88,6 +88,8 @@ static int add_event(struct events *events, const char *name, const struct vperf
 		err = 0;
 	if (err)
 		fail_event(e, err, name, info, &why);
+	/* perf_event may permit it. */
+	e->unusable = err == -EPERM;
 	if (refused && (err == -EPERM || err == -EOPNOTSUPP))
 		return refusals_add(refused, events->nr,
 				    err == -EPERM ? NOT_PERMITTED : NOT_SUPPORTED, name, e->text, e);
