@@ -126,6 +126,21 @@ for target in -p -t; do
 	rm "$tmp/go$target"
 done
 
+# Three processes share the memory that a user may lock, and a few descriptors are not enough.
+if [ ! -e /dev/vperfctr ] && [ "$(id -u)" = 0 ]; then
+	cp "$(command -v perfex)" "$tmp/perfex"
+	mkdir "$tmp/user"
+	chown nobody "$tmp/user"
+	chmod 755 "$tmp" "$tmp/perfex"
+	su -s /bin/sh nobody -c "cd $tmp/user; ulimit -l 0; ulimit -Sn 10; sleep 2 & a=\$!; sleep 2 & b=\$!; sleep 2 & c=\$!
+		$tmp/perfex record --backend=perf -o samples -e task-clock=1ms -p \$a -p \$b -p \$c true" 2> "$tmp/err"
+	check "three processes" "$?$(grep -v -e ' samples in ' -e ' no samples: ' "$tmp/err")" 0
+fi
+if perfex stat --backend=perf -e cycles true > "$tmp/out" 2>&1 && [ "$(cat /proc/sys/kernel/perf_event_max_sample_rate)" -lt 1000000 ]; then
+	perfex record --backend=perf -o "$tmp/none" -F 1000000 -e cycles true 2> "$tmp/err"
+	check "too high a rate" "$? $(grep -c 'kernel.perf_event_max_sample_rate says: use a lower rate than 1000000' "$tmp/err")" "125 1"
+fi
+
 # CPUs, and all that runs there.
 record "CPUs" 3 -a -e cpu-clock "$loads" 80
 check_shares "CPUs" 200

@@ -26,7 +26,6 @@
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <sys/ptrace.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -55,7 +54,6 @@ struct session {
 	double next;		/* end of the current interval, or the next look at the rings */
 	sigset_t set;		/* signals that end the counting, or are for the command */
 	sigset_t ending;	/* those that end it before there is a command */
-	struct rlimit nofile;
 	struct thread *threads;
 	unsigned int nr, room;
 	struct thread *members;	/* of sets, for the counts of each thread */
@@ -1095,7 +1093,7 @@ static int count_attached(struct session *s, char **argv, double timeout,
 		 s->nrcounted == 1 ? " and what it started" : " and what they started");
 
 	if (*argv) {
-		s->command = command_start(argv, &s->nofile, e);
+		s->command = command_start(argv, e);
 		if (s->command < 0) {
 			s->command = 0;
 			return -1;
@@ -1114,18 +1112,6 @@ static int count_attached(struct session *s, char **argv, double timeout,
 	return 0;
 }
 
-/* Each thread needs a descriptor: allow as many as the hard limit does. */
-static void raise_limit(struct rlimit *old)
-{
-	struct rlimit new;
-
-	if (getrlimit(RLIMIT_NOFILE, old))
-		return;
-	new = *old;
-	new.rlim_cur = new.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &new);
-}
-
 int attach_and_count(const struct targets *targets, char **argv, double timeout,
 		     bool per_thread, const struct vperfctr_control *control,
 		     const struct perf_count *perf, const struct interval *interval,
@@ -1135,20 +1121,14 @@ int attach_and_count(const struct targets *targets, char **argv, double timeout,
 		.targets = targets, .control = control, .perf = perf, .per_thread = per_thread,
 		.interval = interval, .next = interval->ms / 1e3, .sampler = sampler,
 	};
-	/* As it was before the first try, if the counters are waited for. */
-	static struct rlimit nofile;
-	static bool raised;
 	sigset_t chld;
 	unsigned int i;
 	int ret;
 
 	memset(r, 0, sizeof(*r));
-	if (!raised)
-		raise_limit(&nofile);
-	raised = true;
+	files_raise();
 	signals_catch(&s.ending, false, NULL);
 	signals_catch(&s.set, *argv, NULL);
-	s.nofile = nofile;
 	/* sigtimedwait() and signalfd() need it blocked, too. */
 	sigemptyset(&chld);
 	sigaddset(&chld, SIGCHLD);

@@ -7,7 +7,28 @@
 
 #include "perfex.h"
 
-pid_t command_start(char **argv, const struct rlimit *nofile, struct error *e)
+static struct rlimit found_files;
+static bool files_raised;
+
+void files_raise(void)
+{
+	struct rlimit most;
+
+	if (files_raised || getrlimit(RLIMIT_NOFILE, &found_files))
+		return;
+	files_raised = true;
+	most = found_files;
+	most.rlim_cur = most.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &most);
+}
+
+void files_restore(void)
+{
+	if (files_raised)
+		setrlimit(RLIMIT_NOFILE, &found_files);
+}
+
+pid_t command_start(char **argv, struct error *e)
 {
 	struct { bool user; int err; } failed = { true, 0 };
 	int pipes[2], err;
@@ -18,8 +39,7 @@ pid_t command_start(char **argv, const struct rlimit *nofile, struct error *e)
 		return fail_with(e, "cannot make a pipe: %s", strerror(errno));
 	pid = fork();
 	if (!pid) {
-		if (nofile)
-			setrlimit(RLIMIT_NOFILE, nofile);
+		files_restore();
 		signals_restore();
 		failed.err = user_become();
 		if (!failed.err) {

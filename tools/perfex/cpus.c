@@ -637,7 +637,7 @@ static int count_session(struct session *s, char **argv, struct result *r, struc
 
 	clock_gettime(CLOCK_MONOTONIC, &s->start);
 	if (*argv) {
-		s->command = command_start(argv, NULL, e);
+		s->command = command_start(argv, e);
 		if (s->command < 0)
 			return -1;
 	}

@@ -158,9 +158,11 @@ pid_t *perf_list_threads(const struct target *target, unsigned int *nr)
 /* ---- handles --------------------------------------------------------------------------------- */
 
 /* Say why perf_event refuses.  cpus: what is counted are CPUs */
-static int fail_perf(struct error *e, int err, const char *names, bool cpus)
+static int fail_perf(struct error *e, int err, const struct perf_count *p, bool cpus)
 {
 	const int paranoid = read_number(PROC "/sys/kernel/perf_event_paranoid");
+	const int rate = read_number(PROC "/sys/kernel/perf_event_max_sample_rate");
+	const char *names = p->names;
 	struct vperfctr_why why;
 
 	switch (err) {
@@ -178,6 +180,9 @@ static int fail_perf(struct error *e, int err, const char *names, bool cpus)
 		return fail_with(e, "perf_event cannot count '%.400s': it has no such event, or there is no PMU, as in many virtual machines",
 				 names);
 	case -EINVAL:
+		if (p->period && p->sample.freq && rate > 0 && p->sample.sample_freq > (unsigned int)rate)
+			return fail_with(e, "perf_event takes at most %d samples per second here, as kernel.perf_event_max_sample_rate says: use a lower rate than %llu",
+					 rate, (unsigned long long)p->sample.sample_freq);
 		return fail_with(e, "perf_event cannot count '%.400s' at once: there are not enough counters, or one of the events does not exist",
 				 names);
 	default:
@@ -190,6 +195,7 @@ static int open_at(struct vperfctr **v, const struct perf_count *p,
 		   const struct __vperfctr_perf_place *place, unsigned int flags,
 		   struct vperfctr_why *why)
 {
+	files_raise();
 	if (p->inherit)
 		flags |= VPERFCTR_PERF_INHERIT;
 	return __vperfctr_count_perf_at(v, p->names, p->period, place, &p->sample,
@@ -221,7 +227,7 @@ int perf_count_threads(struct vperfctr **v, const struct perf_count *p, const pi
 		*gone = err == -ESRCH;
 	if (err && *why.text)
 		return fail_with(e, "%s", why.text);
-	return err ? fail_perf(e, err, p->names, false) : 0;
+	return err ? fail_perf(e, err, p, false) : 0;
 }
 
 int perf_count_cpus(struct vperfctr **v, const struct perf_count *p,
@@ -238,5 +244,5 @@ int perf_count_cpus(struct vperfctr **v, const struct perf_count *p,
 	free(cpus);
 	if (err && *why.text)
 		return fail_with(e, "%s", why.text);
-	return err ? fail_perf(e, err, p->names, true) : 0;
+	return err ? fail_perf(e, err, p, true) : 0;
 }

@@ -55,11 +55,15 @@ int perf_cpus(struct vperfctr_cpu_mask **all, struct vperfctr_cpu_mask **online)
 struct perf_rings;
 struct recording;
 
-/* Return: 0, or -1 with *e. */
+/*
+ * Open the buffers of v, which remains open as long as they.
+ * targets: that share the memory which the user may lock, and have no buffers yet, v included
+ * Return: 0, or -1 with *e.
+ */
 int perf_rings_open(struct perf_rings **r, const struct vperfctr *v, const struct perf_count *p,
-		    struct recording *rec, struct error *e);
+		    unsigned int targets, struct recording *rec, struct error *e);
 
-/* Return: a descriptor that is ready when some of them are half full. */
+/* Return: a descriptor that is ready when one of them is half full. */
 int perf_rings_fd(const struct perf_rings *r);
 
 /* Move all samples and records until now into the file. */

@@ -27,12 +27,14 @@
 struct perf_ring {
 	struct perf_event_mmap_page *page;	/* the data begin at the next page */
 	int fd;					/* of the event that has it */
+	unsigned int watched;			/* the group whose leader says that there is something */
 };
 
 struct perf_rings {
 	struct perf_ring *ring;
 	unsigned int nr;
 	size_t page_size, size;			/* of the data */
+	struct __vperfctr_perf_groups groups;
 	int epoll;
 	struct perf_records records;
 	char record[1 << 16];
@@ -63,8 +65,9 @@ static void unmap(struct perf_rings *r)
 }
 
 /* The leaders of the first groups, those of the first thread or of CPUs, have the buffers. */
-static int map_sized(struct perf_rings *r, const struct __vperfctr_perf_groups *groups)
+static int map_sized(struct perf_rings *r)
 {
+	const struct __vperfctr_perf_groups *groups = &r->groups;
 	void *page;
 	int fd, err;
 
@@ -76,26 +79,38 @@ static int map_sized(struct perf_rings *r, const struct __vperfctr_perf_groups *
 			unmap(r);
 			return err;
 		}
-		r->ring[r->nr++] = (struct perf_ring){ page, fd };
+		r->ring[r->nr++] = (struct perf_ring){ .page = page, .fd = fd };
 	}
 	return 0;
 }
 
-/* As large as the kernel lets the user have it. */
-static int map(struct perf_rings *r, const struct __vperfctr_perf_groups *groups)
+/*
+ * As large as the kernel lets the user have it.
+ * targets: that have no buffers yet, with this one: it leaves the others as much
+ */
+static int map(struct perf_rings *r, unsigned int targets)
 {
 	int err;
 
 	for (r->size = MOST_BYTES;; r->size /= 2) {
-		err = map_sized(r, groups);
+		err = map_sized(r);
 		if ((err != -EPERM && err != -ENOMEM) || r->size <= LEAST_BYTES)
-			return err;
+			break;
 	}
+	if (err || targets < 2)
+		return err;
+	unmap(r);
+	while (targets > 1 && r->size > LEAST_BYTES) {
+		targets = (targets + 1) / 2;
+		r->size /= 2;
+	}
+	return map_sized(r);
 }
 
 /* Let all events of a CPU write into its buffer, and find the numbers of their samples. */
-static int join(struct perf_rings *r, const struct __vperfctr_perf_groups *groups)
+static int join(struct perf_rings *r)
 {
+	const struct __vperfctr_perf_groups *groups = &r->groups;
 	unsigned int i, nr = groups->nrgroups * groups->nrevents;
 	uint64_t id;
 	int fd, to;
@@ -112,35 +127,46 @@ static int join(struct perf_rings *r, const struct __vperfctr_perf_groups *group
 	return 0;
 }
 
-static int watch(struct perf_rings *r)
+/* The leader of a group whose events write into this buffer. */
+static int watched_fd(const struct perf_rings *r, unsigned int ring)
 {
-	struct epoll_event event = { .events = EPOLLIN };
+	const struct __vperfctr_perf_groups *groups = &r->groups;
+
+	return groups->fd[(r->ring[ring].watched * groups->nrcpus + ring) * groups->nrevents];
+}
+
+static int watch(const struct perf_rings *r, unsigned int ring)
+{
+	struct epoll_event event = { .events = EPOLLIN, .data.u32 = ring };
+
+	return epoll_ctl(r->epoll, EPOLL_CTL_ADD, watched_fd(r, ring), &event) ? -errno : 0;
+}
+
+static int watch_all(struct perf_rings *r)
+{
 	unsigned int i;
+	int err = 0;
 
 	r->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (r->epoll < 0)
 		return -errno;
-	for (i = 0; i < r->nr; i++) {
-		event.data.u32 = i;
-		if (epoll_ctl(r->epoll, EPOLL_CTL_ADD, r->ring[i].fd, &event))
-			return -errno;
-	}
-	return 0;
+	for (i = 0; i < r->nr && !err; i++)
+		err = watch(r, i);
+	return err;
 }
 
-static int open_rings(struct perf_rings *r, const struct vperfctr *v)
+static int open_rings(struct perf_rings *r, const struct vperfctr *v, unsigned int targets)
 {
-	struct __vperfctr_perf_groups groups;
 	int err;
 
-	__vperfctr_perf_groups(v, &groups);
-	r->ring = calloc(groups.nrcpus, sizeof(*r->ring));
+	__vperfctr_perf_groups(v, &r->groups);
+	r->ring = calloc(r->groups.nrcpus, sizeof(*r->ring));
 	if (!r->ring)
 		return -ENOMEM;
-	err = map(r, &groups);
+	err = map(r, targets);
 	if (!err)
-		err = join(r, &groups);
-	return err ? err : watch(r);
+		err = join(r);
+	return err ? err : watch_all(r);
 }
 
 static int fail_rings(struct error *e, int err)
@@ -155,7 +181,8 @@ static int fail_rings(struct error *e, int err)
 }
 
 int perf_rings_open(struct perf_rings **rings, const struct vperfctr *v,
-		    const struct perf_count *p, struct recording *rec, struct error *e)
+		    const struct perf_count *p, unsigned int targets, struct recording *rec,
+		    struct error *e)
 {
 	struct perf_rings *r = calloc(1, sizeof(*r));
 	struct utsname name;
@@ -180,7 +207,7 @@ int perf_rings_open(struct perf_rings **rings, const struct vperfctr *v,
 	}
 	if (!uname(&name))
 		perf_records_set_machine(&r->records, name.machine);
-	err = open_rings(r, v);
+	err = open_rings(r, v, targets);
 	if (!err) {
 		*rings = r;
 		return 0;
@@ -239,7 +266,17 @@ static void drain(struct perf_rings *r, const struct perf_ring *ring)
 	__atomic_store_n(&ring->page->data_tail, at, __ATOMIC_RELEASE);
 }
 
-/* A buffer whose events have all ended would be ready all the time. */
+/*
+ * An event that has ended is ready all the time: watch that of the next thread, of which the same
+ * is found out then.
+ */
+static void watch_next(const struct perf_rings *r, unsigned int ring)
+{
+	epoll_ctl(r->epoll, EPOLL_CTL_DEL, watched_fd(r, ring), NULL);
+	if ((++r->ring[ring].watched + 1) * r->nr <= r->groups.nrgroups)
+		watch(r, ring);
+}
+
 static void forget_ended(const struct perf_rings *r)
 {
 	struct epoll_event events[64];
@@ -247,7 +284,7 @@ static void forget_ended(const struct perf_rings *r)
 
 	for (i = 0; i < n; i++)
 		if (events[i].events & (EPOLLHUP | EPOLLERR))
-			epoll_ctl(r->epoll, EPOLL_CTL_DEL, r->ring[events[i].data.u32].fd, NULL);
+			watch_next(r, events[i].data.u32);
 }
 
 void perf_rings_drain(struct perf_rings *r)

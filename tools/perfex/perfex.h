@@ -399,11 +399,18 @@ void signals_forget(int sig);
 void signals_end(int wstatus);
 
 /*
- * Start a command that has no counters of its own.  Signals, and the limit of open files
- * unless it is NULL, are as perfex found them.
+ * Each counted thread, and for perf_event each event on each CPU, needs a descriptor: allow as many
+ * as the hard limit does.  A command gets the limit that perfex has found.
+ */
+void files_raise(void);
+void files_restore(void);
+
+/*
+ * Start a command that has no counters of its own.  Signals, and the limit of open files, are as
+ * perfex found them.
  * Return: its process, or -1 with *e.
  */
-pid_t command_start(char **argv, const struct rlimit *nofile, struct error *e);
+pid_t command_start(char **argv, struct error *e);
 
 /* ---- the user of a command ------------------------------------------------------- */
 

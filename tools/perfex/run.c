@@ -155,6 +155,7 @@ count_and_exec(int sock, const struct running *run, struct vperfctr_ring *ring)
 		goto out;
 
 ready:
+	files_restore();
 	signals_restore();
 	m.stage = STAGE_READY;
 	clock_gettime(CLOCK_MONOTONIC, &m.start);

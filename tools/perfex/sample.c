@@ -75,7 +75,7 @@ struct recorder {
 	const struct choice *choice;
 	struct perf_count perf;
 	struct feed feeds[MAX_TARGETS];
-	unsigned int nrfeeds;
+	unsigned int nrfeeds, nrtargets;
 	/* The beginning of the file, which is written when samples are about to come. */
 	char *head;
 	size_t head_size;
@@ -672,7 +672,8 @@ static int add_perf(struct recorder *r, struct vperfctr *v, struct error *e)
 
 	if (r->nrfeeds == ARRAY_SIZE(r->feeds))
 		return fail_with(e, "too many processes are sampled");
-	if (perf_rings_open(&feed->rings, v, &r->perf, &r->rec, e))
+	if (perf_rings_open(&feed->rings, v, &r->perf,
+			    r->nrtargets > r->nrfeeds ? r->nrtargets - r->nrfeeds : 1, &r->rec, e))
 		return -1;
 	feed->v = v;
 	r->nrfeeds++;
@@ -1062,6 +1063,7 @@ static int sample_attached(struct recorder *rec, const struct options *o,
 	struct result r;
 	int ret;
 
+	rec->nrtargets = o->targets.nr;
 	make_ring(&sampler.ring, c, o->targets.nr, rec->rec.from_proc);
 	if (attach_and_count(&o->targets, o->command, o->timeout, false, control,
 			     c->perf ? &rec->perf : NULL, &none, &sampler, &r, e))
