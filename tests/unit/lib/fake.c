@@ -419,6 +419,9 @@ static int new_state(int32_t tid)
 	s->page.version = fake.page_version;
 	s->page.mask = fake.mask;
 	s->status = VPERFCTR_STATUS_ATTACHED;
+	/* The fuzzer makes states without end. */
+	if (!tid && live)
+		munmap(live, STATE_SIZE);
 	if (!tid)
 		live = s;
 	else
