@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -124,6 +125,7 @@ static void record_child(const struct options *o, int fd, double seconds, struct
 	struct output output;
 	int ret;
 
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	r.top = false;
 	r.quiet = true;
 	r.output = NULL;

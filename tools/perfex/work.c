@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "hash-table.h"
@@ -327,9 +328,32 @@ static int judge(const struct told *t, int status, bool *again, struct error *e)
 	return 0;
 }
 
+/* ---- the terminal --------------------------------------------------------------------------- */
+
+/* A child may show a list, and end before it restores the terminal. */
+static bool save_terminal(struct termios *found)
+{
+	return tcgetpgrp(STDIN_FILENO) == getpgrp() && !tcgetattr(STDIN_FILENO, found);
+}
+
+static void restore_terminal(const struct termios *found)
+{
+	static const char text[] = "\033[?1049l\033[?25h\r\n";	/* the usual screen, a cursor */
+	struct termios now;
+
+	if (tcgetpgrp(STDIN_FILENO) != getpgrp() || tcgetattr(STDIN_FILENO, &now) ||
+	    now.c_lflag == found->c_lflag)
+		return;
+	tcsetattr(STDIN_FILENO, TCSADRAIN, found);
+	if (write(STDIN_FILENO, text, sizeof(text) - 1) < 0)
+		return;	/* it is open for reading only */
+}
+
 int work_in_child(int (*fn)(void *arg, struct error *e), void *arg, bool again, struct error *e)
 {
 	struct told *shared;
+	struct termios terminal;
+	const bool saved = save_terminal(&terminal);
 	int status = 0, ret = 0;
 	bool more;
 	pid_t pid;
@@ -350,6 +374,8 @@ int work_in_child(int (*fn)(void *arg, struct error *e), void *arg, bool again, 
 		}
 		while (pid > 0 && (ret = waitpid(pid, &status, 0)) < 0 && errno == EINTR)
 			;
+		if (saved && !shared->done)
+			restore_terminal(&terminal);
 		more = again && pid > 0 && ret >= 0;
 		ret = pid < 0 || ret < 0 ? fail_with(e, "cannot start a process: %s", strerror(errno)) :
 					   judge(shared, status, &more, e);

@@ -294,6 +294,30 @@ START_TEST(ends_by_signal)
 }
 END_TEST
 
+/* The child that shows the list ends as if it were killed for its memory. */
+START_TEST(child_is_killed)
+{
+	struct termios terminal;
+	char path[64];
+	int child = 0;
+	FILE *f;
+
+	open_report(NULL);
+	wait_for_text("q: end\n");
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)browser, (int)browser);
+	f = fopen(path, "r");
+	ck_assert_ptr_nonnull(f);
+	ck_assert_int_eq(fscanf(f, "%d", &child), 1);
+	fclose(f);
+	nrprinted = 0;
+	ck_assert_int_eq(kill(child, SIGKILL), 0);
+	wait_for_text("ended by signal 9");
+	ck_assert_int_eq(tcgetattr(master, &terminal), 0);
+	ck_assert((terminal.c_lflag & ECHO) && (terminal.c_lflag & ICANON));
+	ck_assert_int_eq(end_report(), 125);
+}
+END_TEST
+
 /* ---- perfex top ------------------------------------------------------------------------------ */
 
 /* Each interval has a table, with the event's rate; -A and the like are for counts. */
@@ -327,6 +351,7 @@ static Suite *suite(void)
 	tcase_add_test(t, functions_open);
 	tcase_add_test(t, text_instead);
 	tcase_add_test(t, ends_by_signal);
+	tcase_add_test(t, child_is_killed);
 	tcase_add_test(t, top_of_functions);
 	suite_add_tcase(s, t);
 	return s;
