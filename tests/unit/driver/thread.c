@@ -4,8 +4,8 @@
 #include "thread.h"
 #include "x86.h"
 #include "pmc.h"
-#include "simple.h"
-#include "p4.h"
+#include "old/simple.h"
+#include "old/p4.h"
 #include "model-p4.h"
 
 struct service service;
