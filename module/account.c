@@ -14,6 +14,8 @@
 #include <linux/uidgid.h>
 #include <linux/user_namespace.h>
 
+#include "account.h"
+#include "alloc.h"
 #include "state.h"
 
 static unsigned int max_states_per_user = 20000;

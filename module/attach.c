@@ -47,8 +47,18 @@
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
+#include "account.h"
+#include "alloc.h"
 #include "compat/compiler.h"
+#include "control.h"
+#include "family.h"
+#include "files.h"
+#include "overflow.h"
+#include "reservation.h"
+#include "ring.h"
+#include "software.h"
 #include "state.h"
+#include "thread.h"
 #include "usercopy.h"
 
 #define ATTACH_SIZE_VER0	32

@@ -13,6 +13,7 @@
 #include <linux/sizes.h>
 #include <linux/uaccess.h>
 
+#include "overflow.h"
 #include "state.h"
 #include "user-frame.h"
 

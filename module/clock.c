@@ -20,7 +20,11 @@
 #include <asm/irq_regs.h>
 
 #include "compat/hrtimer.h"
+#include "overflow.h"
+#include "ring.h"
+#include "software.h"
 #include "state.h"
+#include "thread.h"
 
 static DEFINE_PER_CPU(struct hrtimer, clock_timer);
 

@@ -14,8 +14,19 @@
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
+#include "alloc.h"
+#include "buffer.h"
 #include "compat/compiler.h"
+#include "control.h"
+#include "family.h"
+#include "overflow.h"
+#include "permission.h"
+#include "remote.h"
+#include "reservation.h"
+#include "ring.h"
+#include "software.h"
 #include "state.h"
+#include "thread.h"
 #include "usercopy.h"
 
 #define CONTROL_FLAGS	(VPERFCTR_CONTROL_START_ON_EXEC | VPERFCTR_CONTROL_INHERIT | \

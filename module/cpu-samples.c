@@ -14,7 +14,11 @@
 #include <linux/ptrace.h>
 #include <linux/sched.h>
 
+#include "buffer.h"
+#include "cpus.h"
+#include "overflow.h"
 #include "ring.h"
+#include "state.h"
 #include "user-frame.h"
 
 /* This CPU is changing its counters: a handler that comes meanwhile must not. */

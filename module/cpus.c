@@ -34,8 +34,15 @@
 #include <linux/smp.h>
 #include <linux/uaccess.h>
 
+#include "alloc.h"
 #include "compat/compiler.h"
 #include "compat/hrtimer.h"
+#include "control.h"
+#include "cpus.h"
+#include "files.h"
+#include "page.h"
+#include "reservation.h"
+#include "ring.h"
 #include "state.h"
 #include "usercopy.h"
 

@@ -16,7 +16,11 @@
 
 #include "compat/dumpable.h"
 #include "compat/tracepoint.h"
+#include "family.h"
+#include "ring.h"
+#include "software.h"
 #include "state.h"
+#include "thread.h"
 
 /*
  * True if the caller must not watch the instructions of the new program.  ptrace and

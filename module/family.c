@@ -23,7 +23,13 @@
 #include <linux/smp.h>
 #include <linux/string.h>
 
+#include "family.h"
+#include "overflow.h"
+#include "page.h"
+#include "ring.h"
+#include "software.h"
 #include "state.h"
+#include "thread.h"
 
 /* Count threads that have got no state.  Context: any but NMI. */
 void vperfctr_count_missed(struct vperfctr_state *root, unsigned int nr)

@@ -12,7 +12,15 @@
 #include <linux/seq_file.h>
 
 #include "compat/vma.h"
+#include "control.h"
+#include "family.h"
+#include "files.h"
+#include "page.h"
+#include "remote.h"
+#include "reservation.h"
+#include "ring.h"
 #include "state.h"
+#include "thread.h"
 
 /* ---- mmap --------------------------------------------------------------- */
 

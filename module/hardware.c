@@ -13,6 +13,11 @@
 #include <linux/refcount.h>
 #include <linux/wait_bit.h>
 
+#include "cpus.h"
+#include "family.h"
+#include "overflow.h"
+#include "page.h"
+#include "reservation.h"
 #include "state.h"
 
 static DEFINE_MUTEX(hardware_mutex);	/* held for the first share and the last one */

@@ -21,6 +21,8 @@
 #include <linux/spinlock.h>
 #include <linux/uidgid.h>
 
+#include "permission.h"
+#include "reservation.h"
 #include "state.h"
 
 #define FILE_NAME	"vperfctr"

@@ -14,7 +14,18 @@
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
+#include "control.h"
+#include "cpus.h"
+#include "family.h"
+#include "files.h"
+#include "overflow.h"
+#include "permission.h"
+#include "remote.h"
+#include "reservation.h"
+#include "ring.h"
+#include "software.h"
 #include "state.h"
+#include "thread.h"
 #include "usercopy.h"
 
 #define INFO_SIZE_VER0		184

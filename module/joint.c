@@ -39,7 +39,9 @@
 #include <linux/slab.h>
 #include <linux/smp.h>
 
+#include "remote.h"
 #include "state.h"
+#include "thread.h"
 
 /* The control that a member had when the joint state was made. */
 struct joint_key {

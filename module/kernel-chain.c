@@ -19,8 +19,10 @@
 #include <linux/string.h>
 #include <linux/timex.h>
 
+#include "buffer.h"
 #include "kernel-frame.h"
-#include "ring.h"
+#include "overflow.h"
+#include "state.h"
 
 struct vperfctr_chain {
 	u64 ip;			/* what the interrupt interrupted */

@@ -10,7 +10,15 @@
 #include <linux/miscdevice.h>
 #include <linux/module.h>
 
+#include "account.h"
+#include "cpus.h"
+#include "files.h"
+#include "overflow.h"
+#include "page.h"
+#include "reservation.h"
+#include "ring.h"
 #include "state.h"
+#include "thread.h"
 
 #define DRIVER_VERSION		"0.1.0"
 

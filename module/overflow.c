@@ -29,7 +29,12 @@
 #include <linux/sched/task_stack.h>
 
 #include "compat/hrtimer.h"
+#include "overflow.h"
+#include "permission.h"
+#include "remote.h"
+#include "ring.h"
 #include "state.h"
+#include "thread.h"
 #include "user-frame.h"
 
 /* ---- signal and poll ---------------------------------------------------- */

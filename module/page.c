@@ -10,7 +10,10 @@
 #include <linux/string.h>
 
 #include "compat/vma.h"
+#include "page.h"
+#include "remote.h"
 #include "state.h"
+#include "thread.h"
 
 /*
  * A mapping by the owner's process gives that process user-mode reads while the state

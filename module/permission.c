@@ -10,6 +10,7 @@
 #include <linux/uidgid.h>
 
 #include "compat/traced.h"
+#include "permission.h"
 #include "state.h"
 
 static bool allow_kernel;

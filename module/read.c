@@ -8,7 +8,13 @@
 #include <linux/uaccess.h>
 
 #include "compat/compiler.h"
+#include "control.h"
+#include "family.h"
+#include "page.h"
+#include "permission.h"
+#include "software.h"
 #include "state.h"
+#include "thread.h"
 #include "usercopy.h"
 
 #define READ_SIZE_VER0	64

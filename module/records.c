@@ -38,10 +38,14 @@
 #include <linux/vmalloc.h>
 #include <linux/workqueue.h>
 
+#include "buffer.h"
 #include "compat/file-path.h"
 #include "compat/workqueue.h"
+#include "family.h"
 #include "kernel-frame.h"
 #include "ring.h"
+#include "state.h"
+#include "thread.h"
 
 struct item {
 	struct list_head link;

@@ -57,7 +57,11 @@
 #include <linux/smp.h>
 #include <linux/stop_machine.h>
 
+#include "account.h"
+#include "permission.h"
+#include "remote.h"
 #include "state.h"
+#include "thread.h"
 
 /* True if this thread has passed its exit probe, or is about to. */
 static bool is_ending(const struct task_struct *task)

@@ -30,9 +30,15 @@
 #include <linux/uaccess.h>
 #include <linux/vmalloc.h>
 
+#include "account.h"
+#include "alloc.h"
+#include "buffer.h"
 #include "compat/atomic.h"
 #include "kernel-frame.h"
+#include "overflow.h"
+#include "permission.h"
 #include "ring.h"
+#include "state.h"
 #include "user-frame.h"
 #include "usercopy.h"
 

@@ -1,89 +1,59 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The parts of a ring that its records (records.c) share with its samples (ring.c). */
+/* Samples and records in a ring, instead of signals. */
 #ifndef VPERFCTR_RING_H
 #define VPERFCTR_RING_H
 
-#include <linux/atomic.h>
-#include <linux/list.h>
-#include <linux/types.h>
-
+#include "family.h"
 #include "state.h"
 
-struct pid_namespace;
-struct pt_regs;
-struct vperfctr_chain;
-struct vperfctr_chains;
-struct vperfctr_records;
-
-/* A thread that makes samples.  Its interrupts change this, or a remote call. */
-struct vperfctr_sampler {
-	struct vperfctr_buffer *ring;
-	u32 pid, tid;			/* see struct vperfctr_sample */
-
-	/* Throttling: see also ring_shift. */
-	unsigned int nr_in_window;	/* samples since `begun_window` */
-	unsigned int limit;		/* of these, before the periods grow */
-	bool crowded;			/* the last overflow of kernel mode came soon */
-	unsigned long begun_window;	/* in jiffies */
-	cycles_t begun, ended;		/* handling the last overflow of kernel mode */
-	cycles_t saving;		/* the calls of one that is not handled yet */
-
-	bool hides_user;		/* a sample must not read the memory of user mode */
-
-	struct list_head held;		/* records of an exec: see records.c */
-
-	/* Calls in the kernel of a sample that is not made yet: by an overflow, by time. */
-	struct vperfctr_chain *chain[2];
-};
-
-struct vperfctr_buffer {
-	struct vperfctr_ring_page *page;
-	void *data;
-	struct vperfctr_state *st;	/* whose ring it is */
-	struct pid_namespace *ns;	/* in which samples name threads */
-	struct vperfctr_records *records; /* NULL: only samples */
-	size_t map_size;
-	unsigned int kb;		/* charged to the user */
-	u32 mask;			/* the number of slots, which is a power of two, less 1 */
-	u32 sample_size;		/* as in the page */
-	u32 extra;			/* bytes in it for chains, the registers and the stack */
-	bool more;			/* ... that are not only a chain of user mode */
-	s64 sample_room;		/* 32 bits: slots for samples; the rest is for a record */
-	unsigned int window;		/* jiffies in which samples are counted */
-	unsigned int rate_limit;	/* of samples of a thread in a window; 0: none */
-	bool kernel;			/* VPERFCTR_RING_KERNEL */
-	struct vperfctr_chains *chains;	/* for calls in the kernel; NULL: none are wanted */
-	struct vperfctr_sampler own;	/* of `st` */
-	/*
-	 * A bit for each slot, which is changed when a sample is complete.  The ring's first
-	 * pass sets them, the second one clears them, and so on.
-	 */
-	unsigned long *filled;
-
-	/* All writers change these. */
-	atomic64_t reserved;		/* slots, ahead of `head` */
-	atomic64_t untold;		/* dropped since the last sample */
-	atomic64_t woken_tail;		/* the tail at the last wake-up of pollers */
-};
+struct vm_area_struct;
+struct vperfctr_sampler;
 
 /* ring.c */
-bool vperfctr_ring_add_record(struct vperfctr_buffer *ring, const struct vperfctr_record *rec);
-void vperfctr_ring_keep_room(struct vperfctr_buffer *ring, unsigned int slots);
+bool vperfctr_ring_available(void);
+int vperfctr_ring(struct vperfctr_state *st, struct vperfctr_ring __user *arg);
+int vperfctr_ring_get(struct vperfctr_ring *req, const struct vperfctr_ring __user *arg);
+int vperfctr_ring_create(struct vperfctr_state *st, const struct vperfctr_ring *req,
+			 struct vperfctr_ring __user *arg, unsigned int nrthreads);
+int vperfctr_ring_mmap(struct vperfctr_state *st, struct vm_area_struct *vma);
+void vperfctr_ring_exec(struct vperfctr_state *st);
+int vperfctr_ring_inherit(struct vperfctr_state *st, const struct vperfctr_state *parent,
+			  gfp_t gfp);
+void vperfctr_ring_attach(struct vperfctr_state *st, const struct task_struct *task);
+struct vperfctr_sampler *vperfctr_ring_leave(struct vperfctr_state *st);
+void vperfctr_ring_put(struct vperfctr_sampler *sampler);
+struct vperfctr_state *vperfctr_ring_waiters(const struct vperfctr_state *st);
+bool vperfctr_ring_ready(const struct vperfctr_state *st, bool over);
+bool vperfctr_ring_is_over(const struct vperfctr_state *st);
+void vperfctr_ring_detach(struct vperfctr_state *st);
+bool vperfctr_ring_has_kernel(const struct vperfctr_state *st);
+bool vperfctr_ring_add(struct vperfctr_state *st, u64 ip, struct perfctr_overflow overflow);
+bool vperfctr_ring_add_clock(struct vperfctr_state *st, u64 ip, u32 flags, u64 skipped);
+void vperfctr_ring_drop(struct vperfctr_state *st, u64 nr);
+void vperfctr_ring_begin_kernel(struct vperfctr_state *st);
+void vperfctr_ring_end_kernel(struct vperfctr_state *st);
+int vperfctr_consume(struct vperfctr_state *st, unsigned long nr);
+void vperfctr_ring_free(struct vperfctr_state *st);
 
-/* kernel-chain.c */
-size_t vperfctr_chains_size(u32 depth);
-struct vperfctr_chains *vperfctr_chains_alloc(u32 depth);
-u64 *vperfctr_add_saved_calls(struct vperfctr_sampler *sampler,
-			      const struct vperfctr_sample *sample, u64 *to);
-void vperfctr_forget_calls(struct vperfctr_sampler *sampler);
+/* True if samples of all threads of the family go to the root's ring. */
+static inline bool vperfctr_ring_is_shared(const struct vperfctr_state *st)
+{
+	return (st->flags & VPERFCTR_CONTROL_RING) && vperfctr_has_family(st);
+}
+
+/* True if the kernel's handling of an overflow may itself make samples. */
+static inline bool vperfctr_ring_counts_kernel(const struct vperfctr_state *st)
+{
+	return (st->flags & VPERFCTR_CONTROL_RING) && st->cpu_state.control.kernel;
+}
 
 /* records.c */
-size_t vperfctr_records_size(u32 nrsamples);
-int vperfctr_records_begin(struct vperfctr_buffer *ring);
-void vperfctr_records_end(struct vperfctr_buffer *ring);
-void vperfctr_records_continue(struct vperfctr_records *records);
-bool vperfctr_records_wait(struct vperfctr_records *records);
-bool vperfctr_records_full(const struct vperfctr_records *records);
-void vperfctr_records_forget(struct vperfctr_sampler *sampler);
+void vperfctr_records_init(void);
+void vperfctr_records_exit(void);
+bool vperfctr_records_exist(void);
+void vperfctr_record_fork(const struct vperfctr_state *parent, const struct vperfctr_state *child);
+void vperfctr_record_exit(const struct vperfctr_state *st);
+void vperfctr_record_exec(const struct vperfctr_state *st, bool ends);
+void vperfctr_probe_rename(void *unused, struct task_struct *task, const char *name);
 
 #endif /* VPERFCTR_RING_H */

@@ -7,8 +7,15 @@
 #include <linux/module.h>
 #include <linux/slab.h>
 
+#include "account.h"
+#include "alloc.h"
 #include "compat/workqueue.h"
+#include "overflow.h"
+#include "page.h"
+#include "reservation.h"
+#include "ring.h"
 #include "state.h"
+#include "thread.h"
 
 static struct kmem_cache *vperfctr_cache __ro_after_init;
 

@@ -20,6 +20,7 @@
 #include <linux/slab.h>
 #include <linux/uidgid.h>
 
+#include "account.h"
 #include "state.h"
 
 static unsigned int max_stops_per_second = 20;

@@ -46,7 +46,15 @@
 
 #include "compat/hrtimer.h"
 #include "compat/syscore.h"
+#include "cpus.h"
+#include "family.h"
+#include "overflow.h"
+#include "remote.h"
+#include "reservation.h"
+#include "ring.h"
+#include "software.h"
 #include "state.h"
+#include "thread.h"
 
 /* Finishes a detachment where the thread cannot sleep; drained before unload. */
 static struct workqueue_struct *vperfctr_wq __ro_after_init;

@@ -14,6 +14,7 @@
 #include <linux/sched/task_stack.h>
 #include <linux/uaccess.h>
 
+#include "overflow.h"
 #include "state.h"
 #include "user-frame.h"
 

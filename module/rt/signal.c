@@ -20,6 +20,7 @@
 #include <linux/string.h>
 #include <linux/thread_info.h>
 
+#include "../overflow.h"
 #include "../state.h"
 
 /* A task work has been given to a thread since the module was loaded. */

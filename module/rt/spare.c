@@ -22,8 +22,10 @@
 #include <linux/string.h>
 #include <linux/workqueue.h>
 
+#include "../alloc.h"
 #include "../compat/workqueue.h"
 #include "../state.h"
+#include "../thread.h"
 
 /* Enough for a burst by parents of high priority, until a worker has run. */
 #define STOCK	(64 + 4 * num_possible_cpus())

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* In place of holders.c and perf-uses.c: there is no /proc.  But each share is held once. */
 #include "sim.h"
+#include "reservation.h"
 #include "state.h"
 
 static bool is_held(const struct hlist_node *node)

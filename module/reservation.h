@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The reservation of the hardware, and who has it. */
+#ifndef VPERFCTR_RESERVATION_H
+#define VPERFCTR_RESERVATION_H
+
+#include <linux/types.h>
+
+struct cred;
+struct pid;
+struct vperfctr_state;
+
+/* hardware.c */
+int vperfctr_get_hardware(struct vperfctr_state *st);
+int vperfctr_share_hardware(struct vperfctr_state *st);
+void vperfctr_release_hardware(struct vperfctr_state *st);
+void vperfctr_release_unused(struct vperfctr_state *st);
+
+/* A set of CPUs, for whom it counts. */
+struct vperfctr_cpus_holder {
+	struct hlist_node link;
+	struct pid *pid;
+	const struct cred *cred;
+};
+
+int vperfctr_get_cpu_hardware(struct vperfctr_cpus_holder *holder);
+void vperfctr_release_cpu_hardware(struct vperfctr_cpus_holder *holder);
+
+/* holders.c */
+void vperfctr_hold(struct vperfctr_state *st);
+void vperfctr_unhold(struct vperfctr_state *st);
+void vperfctr_hold_cpus(struct vperfctr_cpus_holder *holder);
+void vperfctr_unhold_cpus(struct vperfctr_cpus_holder *holder);
+void vperfctr_report_holder(void);
+void vperfctr_holders_init(void);
+void vperfctr_holders_exit(void);
+
+#endif /* VPERFCTR_RESERVATION_H */
