@@ -5,7 +5,6 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "browse.h"
 #include "gate.h"
@@ -362,31 +361,6 @@ static int check_gate(const struct options *o, struct error *e)
 	if (gate && o->prometheus)
 		return fail_usage(e, o, "Prometheus expects counts that never stop: -D and --control cannot be combined with --prometheus");
 	return 0;
-}
-
-/* The shell runs it, as perf lets it do. */
-static int run_hook(const char *command, const char *option, struct error *e)
-{
-	int status = command ? system(command) : 0;
-
-	if (!status)
-		return 0;
-	return fail_with(e, "'%.200s' of %s has failed, with status %d", command, option,
-			 status < 0 ? STATUS_FAILED : run_status(status));
-}
-
-int before_run(const struct options *o, struct error *e)
-{
-	if (run_hook(o->pre, "--pre", e))
-		return -1;
-	if (o->sync)
-		sync();
-	return 0;
-}
-
-int after_run(const struct options *o, struct error *e)
-{
-	return run_hook(o->post, "--post", e);
 }
 
 static int check_metrics(const struct options *o, struct error *e)

@@ -661,6 +661,8 @@ int backend_parse(enum backend *backend, const char *name, const char *what, str
 struct options;
 /* Return in *backend what the options or the environment say; the option is stronger. */
 int backend_choose(enum backend *backend, const struct options *o, struct error *e);
+/* True if perf_event can do what is asked for: it knows no kinds of CPUs. */
+bool backend_perf_can(const struct options *o);
 struct command;
 
 struct options {
@@ -733,13 +735,6 @@ int file_name(char **name, const char *pattern, struct error *e);
  * Return: the exit status, or -1 with *e.
  */
 int measure(const struct options *o, struct output *out, struct error *e);
-
-/*
- * Do what the options say before a run, or after it.
- * Return: 0, or -1 with *e: a command has failed
- */
-int before_run(const struct options *o, struct error *e);
-int after_run(const struct options *o, struct error *e);
 
 /* Print the samples in such a file, or export them. */
 int report_samples(FILE *out, const struct options *o, struct error *e);

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Before and after a run: --pre, --sync and --post, and --wait. */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "measure.h"
+
+/* The shell runs it, as perf lets it do. */
+static int run_hook(const char *command, const char *option, struct error *e)
+{
+	int status = command ? system(command) : 0;
+
+	if (!status)
+		return 0;
+	return fail_with(e, "'%.200s' of %s has failed, with status %d", command, option,
+			 status < 0 ? STATUS_FAILED : run_status(status));
+}
+
+int before_run(const struct options *o, struct error *e)
+{
+	if (run_hook(o->pre, "--pre", e))
+		return -1;
+	if (o->sync)
+		sync();
+	return 0;
+}
+
+int after_run(const struct options *o, struct error *e)
+{
+	return run_hook(o->post, "--post", e);
+}
+
+#define TRY_INTERVAL	50	/* milliseconds */
+
+bool wait_for_counters(struct patience *p, struct error *e)
+{
+	struct error busy = *e;
+	sigset_t set;
+	int sig;
+
+	if (!e->busy || p->seconds <= 0)
+		return false;
+	if (!p->begun)
+		clock_gettime(CLOCK_MONOTONIC, &p->since);
+	if (!p->begun && is_terminal(stderr))
+		fprintf(stderr, "perfex: waiting: %s\n", e->text);
+	p->begun = true;
+	if (seconds_since(&p->since) >= p->seconds)
+		return fail_with(e, "%.900s (perfex has waited for %g seconds)", busy.text, p->seconds), false;
+	signals_catch(&set, false, NULL);
+	sig = sigtimedwait(&set, NULL, &(struct timespec){ .tv_nsec = TRY_INTERVAL * 1000000L });
+	signals_unblock();
+	if (sig > 0 || run_told_to_end())
+		return fail_with(e, "a signal ended the waiting for the counters: %.900s", busy.text), false;
+	return true;
+}

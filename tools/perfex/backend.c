@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The part of the kernel that counts: --backend, and VPERFCTR_BACKEND. */
+#include <stdlib.h>
+
+#include "perfex.h"
+
+bool backend_perf_can(const struct options *o)
+{
+	return !o->kind && o->split != SPLIT_KIND;
+}
+
+int backend_parse(enum backend *backend, const char *name, const char *what, struct error *e)
+{
+	static const char *const names[] = {
+		[BACKEND_AUTO] = "auto", [BACKEND_MODULE] = "module", [BACKEND_PERF] = "perf",
+	};
+	unsigned int i;
+
+	for (i = BACKEND_AUTO; i < ARRAY_SIZE(names); i++) {
+		if (strcmp(name, names[i]))
+			continue;
+		*backend = (enum backend)i;
+		return 0;
+	}
+	return fail_with(e, "%s is '%.40s', and may be auto, module or perf", what, name);
+}
+
+int backend_choose(enum backend *backend, const struct options *o, struct error *e)
+{
+	const char *variable = getenv("VPERFCTR_BACKEND");
+
+	*backend = o->backend ? o->backend : BACKEND_AUTO;
+	if (!o->backend && variable && *variable &&
+	    backend_parse(backend, variable, "the environment variable VPERFCTR_BACKEND", e))
+		return -1;
+	if (*backend == BACKEND_PERF && !backend_perf_can(o))
+		return fail_with(e, "perf_event does not know kinds of CPUs: --kind and --per-kind need the module");
+	return 0;
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Choose the events to count, by the module or by perf_event, and the runs that they need. */
+#include "measure.h"
+#include "refused.h"
+
+#define TOP_COLUMNS	4	/* of perfex top without -e */
+
+/* The module counts these for threads only. */
+static int refuse_software(const struct events *events, struct error *e)
+{
+	unsigned int i;
+
+	for (i = 0; i < events->nr; i++)
+		if (events->ev[i].soft)
+			break;
+	if (i == events->nr)
+		return 0;
+	fail_with(e, "the module counts '%s' for threads, and not for CPUs: leave it out, or count by perf_event",
+		  events->ev[i].name);
+	e->unusable = true;
+	return -1;
+}
+
+/* Add the metrics that are asked for, and their events. */
+static int choose_metrics(const struct kinds *kinds, struct choice *choice, struct error *e)
+{
+	const struct options *o = choice->o;
+	unsigned int i;
+
+	memset(&choice->metrics, 0, sizeof(choice->metrics));
+	for (i = 0; i < o->nrmetrics; i++)
+		if (metrics_choose(&choice->metrics, o->metrics[i], choice->events, kinds->info,
+				   kinds->nr, e))
+			return -1;
+	return !o->detail ? 0 : metrics_detail(&choice->metrics, o->detail, choice->events,
+					       kinds->info, kinds->nr, e);
+}
+
+int choose_events(const struct kinds *kinds, void *arg, struct error *e)
+{
+	struct choice *choice = arg;
+	const struct options *o = choice->o;
+	struct events *events = choice->events;
+	unsigned int i, k;
+
+	memset(events, 0, sizeof(choice->events));
+	refusals_free(&choice->refused);
+	/* Each of several kinds could refuse another event. */
+	for (k = 0; k < kinds->nr; k++)
+		for (i = 0; i < o->nrspecs; i++)
+			if (events_parse_some(&events[k], o->specs[i], &kinds->info[k],
+					      kinds->info->nrkinds > 1 ? NULL : &choice->refused, e))
+				return -1;
+	if (o->detail && !o->nrspecs && !options_cpus(o))
+		events_software(events, kinds->info, kinds->nr);
+	if (choose_metrics(kinds, choice, e))
+		return -1;
+	if (choice->refused.nr && (o->strict || !events->nr))
+		return refusals_fail(&choice->refused, e);
+	if (!o->nrspecs && !choice->metrics.nr) {
+		events_default(events, kinds->info, kinds->nr,
+			       !options_cpus(o) || choice->backend == BACKEND_PERF);
+		/* More columns would be wider than many terminals. */
+		for (k = 0; o->top && k < kinds->nr; k++)
+			if (events[k].nr > TOP_COLUMNS)
+				events[k].nr = TOP_COLUMNS;
+	}
+	if (options_cpus(o) && choice->backend != BACKEND_PERF && refuse_software(events, e))
+		return -1;
+	/* A sum is that of a generic event if it is so on all kinds. */
+	for (k = 1; k < kinds->nr; k++)
+		for (i = 0; i < events->nr; i++)
+			if (events[k].ev[i].arch != events->ev[i].arch)
+				events->ev[i].arch = 0;
+	if (o->runs_auto && events->nr)
+		return assign_groups(events, kinds->info, kinds->nr, choice->ctr, e);
+	return assign_counters(events, kinds->info, kinds->nr, choice->ctr, e) ? -1 : 1;
+}
