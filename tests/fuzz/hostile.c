@@ -179,30 +179,30 @@ static void attack(void)
 static int report(void)
 {
 	static const char *const exports[] = { "svg", "folded", "pprof", "firefox", "perf" };
-	struct options o = { .report = in_dir("s"), .verbose = true };
+	struct reporting o = { .file = in_dir("s"), .show.verbose = true };
 	FILE *out = fopen(in_dir("out"), "w");
 	struct error e;
 
 	switch (below(6)) {
 	case 0:
-		o.reporting.export = exports[below(5)];
+		o.export = exports[below(5)];
 		break;
 	case 1:
-		o.reporting.annotate = "spin";
-		o.style = below(2) ? STYLE_JSON : STYLE_TEXT;
+		o.annotate = "spin";
+		o.show.style = below(2) ? STYLE_JSON : STYLE_TEXT;
 		break;
 	default:
 		break;
 	}
 	if (report_samples(out, &o, &e) < 0) {
 		/* Several programs can have the function. */
-		if (o.reporting.annotate)
+		if (o.annotate)
 			return 0;
 		fprintf(stderr, "%s\n", e.text);
 		return 1;
 	}
 	fclose(out);
-	return o.reporting.export || o.reporting.annotate ? 0 : 2;
+	return o.export || o.annotate ? 0 : 2;
 }
 
 static int record(void)

@@ -21,7 +21,9 @@ static void read_metrics(const char *text, FILE *out)
 static void read_counts(const char *text, size_t size, FILE *out)
 {
 	const int fd = memfd_create("counts", MFD_CLOEXEC);
-	struct options o = { .nrfiles = 1 };
+	const struct event_list all = { .nr = 0 };
+	struct showing show = { .style = STYLE_TEXT };
+	struct file_list files = { .nr = 1 };
 	struct records records;
 	const char *file;
 	char path[64];
@@ -31,12 +33,12 @@ static void read_counts(const char *text, size_t size, FILE *out)
 		abort();
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	file = path;
-	o.files = &file;
+	files.name = &file;
 	records_read(&records, path, &e);
 	records_free(&records);
-	merge_counts(out, &o, &e);
-	o.style = STYLE_JSON;
-	merge_counts(out, &o, &e);
+	merge_counts(out, &files, &all, &show, &e);
+	show.style = STYLE_JSON;
+	merge_counts(out, &files, &all, &show, &e);
 	close(fd);
 }
 

@@ -169,9 +169,9 @@ static bool *find_shown(const struct annotated_function *fn, bool all)
 
 static bool print_instructions(FILE *f, const struct profile *p,
 			       const struct annotated_function *fn, struct sources *sources,
-			       const struct options *o)
+			       const struct reporting *o)
 {
-	bool *shown = find_shown(fn, o->verbose);
+	bool *shown = find_shown(fn, o->show.verbose);
 	struct annotated_line line, last = { .line = UINT32_MAX };
 	size_t i, left_out = 0;
 
@@ -218,7 +218,7 @@ static void print_why_not_disassembled(FILE *f, const struct annotated_function 
 
 static bool print_function(FILE *f, const struct profile *p, const struct profile_event *event,
 			   const struct annotated_function *fn, struct sources *sources,
-			   const struct options *o)
+			   const struct reporting *o)
 {
 	char file[300], buf[THOUSANDS_LEN];
 
@@ -239,10 +239,10 @@ static bool print_function(FILE *f, const struct profile *p, const struct profil
  * Find and name all that is going to be printed.  The libraries' work is done then, and the file
  * for which it is too much can still be left out.
  */
-static int prepare(struct annotation *a, struct profile *p, const struct options *o,
+static int prepare(struct annotation *a, struct profile *p, const struct reporting *o,
 		   struct error *e)
 {
-	int err = annotation_find(a, p, o->reporting.annotate, e);
+	int err = annotation_find(a, p, o->annotate, e);
 	unsigned int event;
 
 	for (event = 0; !err && event < p->nrevents; event++)
@@ -251,7 +251,7 @@ static int prepare(struct annotation *a, struct profile *p, const struct options
 	return err;
 }
 
-int annotate_text(FILE *f, struct profile *p, const struct options *o, struct error *e)
+int annotate_text(FILE *f, struct profile *p, const struct reporting *o, struct error *e)
 {
 	struct sources sources = { 0 };
 	struct annotation a;
@@ -342,7 +342,7 @@ static void print_json_function(FILE *f, const struct profile *p,
 	fputs("]}", f);
 }
 
-int annotate_json(FILE *f, struct profile *p, const struct options *o, struct error *e)
+int annotate_json(FILE *f, struct profile *p, const struct reporting *o, struct error *e)
 {
 	struct sources sources = { 0 };
 	struct annotation a;
@@ -354,7 +354,7 @@ int annotate_json(FILE *f, struct profile *p, const struct options *o, struct er
 		fputs("{\"command\":", f);
 		json_string(f, p->command ? p->command : "?");
 		fprintf(f, ",\"complete\":%s,", p->complete ? "true" : "false");
-		print_string(f, "annotate", o->reporting.annotate);
+		print_string(f, "annotate", o->annotate);
 		fputs(",\"events\":[", f);
 	}
 	for (event = 0; !err && event < p->nrevents; event++) {

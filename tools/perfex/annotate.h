@@ -83,7 +83,7 @@ int source_open(const char *path, uid_t owner, bool *refused);
 const char *source_line(const struct source_file *s, unsigned int line);
 void source_free(struct source_file *s);
 
-int annotate_text(FILE *f, struct profile *p, const struct options *o, struct error *e);
-int annotate_json(FILE *f, struct profile *p, const struct options *o, struct error *e);
+int annotate_text(FILE *f, struct profile *p, const struct reporting *o, struct error *e);
+int annotate_json(FILE *f, struct profile *p, const struct reporting *o, struct error *e);
 
 #endif /* PERFEX_ANNOTATE_H */

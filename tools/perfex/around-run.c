@@ -16,7 +16,7 @@ static int run_hook(const char *command, const char *option, struct error *e)
 			 status < 0 ? STATUS_FAILED : run_status(status));
 }
 
-int before_run(const struct options *o, struct error *e)
+int before_run(const struct stat_options *o, struct error *e)
 {
 	if (run_hook(o->pre, "--pre", e))
 		return -1;
@@ -25,7 +25,7 @@ int before_run(const struct options *o, struct error *e)
 	return 0;
 }
 
-int after_run(const struct options *o, struct error *e)
+int after_run(const struct stat_options *o, struct error *e)
 {
 	return run_hook(o->post, "--post", e);
 }

@@ -4,9 +4,9 @@
 
 #include "perfex.h"
 
-bool backend_perf_can(const struct options *o)
+bool backend_perf_can(const struct count_options *c)
 {
-	return !o->kind && o->split != SPLIT_KIND;
+	return !c->kind && c->split != SPLIT_KIND;
 }
 
 int backend_parse(enum backend *backend, const char *name, const char *what, struct error *e)
@@ -25,15 +25,15 @@ int backend_parse(enum backend *backend, const char *name, const char *what, str
 	return fail_with(e, "%s is '%.40s', and may be auto, module or perf", what, name);
 }
 
-int backend_choose(enum backend *backend, const struct options *o, struct error *e)
+int backend_choose(enum backend *backend, const struct count_options *c, struct error *e)
 {
 	const char *variable = getenv("VPERFCTR_BACKEND");
 
-	*backend = o->backend ? o->backend : BACKEND_AUTO;
-	if (!o->backend && variable && *variable &&
+	*backend = c->backend ? c->backend : BACKEND_AUTO;
+	if (!c->backend && variable && *variable &&
 	    backend_parse(backend, variable, "the environment variable VPERFCTR_BACKEND", e))
 		return -1;
-	if (*backend == BACKEND_PERF && !backend_perf_can(o))
+	if (*backend == BACKEND_PERF && !backend_perf_can(c))
 		return fail_with(e, "perf_event does not know kinds of CPUs: --kind and --per-kind need the module");
 	return 0;
 }

@@ -119,9 +119,9 @@ static int wider(int width, const char *label)
 }
 
 int view_list(struct view *v, const struct profile *p, unsigned int event, bool children,
-	      const struct options *o, struct error *e)
+	      const struct reporting *o, struct error *e)
 {
-	const char *sort = o->reporting.sort ? o->reporting.sort : "symbol";
+	const char *sort = o->sort ? o->sort : "symbol";
 	const uint64_t weight = p->events[event].weight;
 	int widths[NR_KEYS] = { 0 }, err;
 	struct report_keys keys;
@@ -140,7 +140,7 @@ int view_list(struct view *v, const struct profile *p, unsigned int event, bool 
 	ok = v->title && (err || add_line(v, NULL, print("%s   self       samples",
 							 children ? "    all  " : "")));
 	for (i = 1; !err && ok && i < t.nr; i++)
-		if (percent(row_of(&t, i)->all_weight, weight) >= o->reporting.percent_limit)
+		if (percent(row_of(&t, i)->all_weight, weight) >= o->percent_limit)
 			ok = add_row(v, row_of(&t, i), &keys, widths, weight, children);
 	rows_free(&t);
 	return err ? err : ok ? 0 : fail_memory(e);
@@ -232,9 +232,9 @@ static bool add_text(struct view *v, char *text)
 
 /* Add the lines and the instructions, or why there are none. */
 static bool add_annotation(struct view *v, struct profile *p, const struct viewed *function,
-			   const struct options *o)
+			   const struct reporting *o)
 {
-	struct options annotate = *o;
+	struct reporting annotate = *o;
 	struct error why = { .text = "" };
 	char *asked, *text = NULL;
 	size_t size;
@@ -247,7 +247,7 @@ static bool add_annotation(struct view *v, struct profile *p, const struct viewe
 		free(asked);
 		return false;
 	}
-	annotate.reporting.annotate = asked;
+	annotate.annotate = asked;
 	if (function->file == FILE_KERNEL)
 		fputs("\n The kernel's instructions are in no file.\n", f);
 	else if (annotate_text(f, p, &annotate, &why))
@@ -259,7 +259,7 @@ static bool add_annotation(struct view *v, struct profile *p, const struct viewe
 }
 
 int view_function(struct view *v, struct profile *p, unsigned int event,
-		  const struct viewed *function, const struct options *o, struct error *e)
+		  const struct viewed *function, const struct reporting *o, struct error *e)
 {
 	const size_t size = sizeof(struct neighbour), key = offsetof(struct neighbour, weight);
 	struct hash_table callers = { .size = size, .key = key }, callees = callers, groups = { 0 };

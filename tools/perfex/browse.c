@@ -77,7 +77,7 @@ static bool load(void)
 
 struct browser {
 	struct profile *p;
-	const struct options *o;
+	const struct reporting *o;
 	WINDOW *window;
 	struct view views[MAX_DEPTH];
 	unsigned int depth;	/* of the one that is shown */
@@ -325,11 +325,11 @@ static int handle(struct browser *b, int key, struct error *e)
 	return err ? -1 : 1;
 }
 
-int browse(struct profile *p, const struct options *o, const char **why, struct error *e)
+int browse(struct profile *p, const struct reporting *o, const char **why, struct error *e)
 {
 	struct browser b = {
 		.p = p, .o = o,
-		.children = o->reporting.children || o->reporting.callers || o->reporting.callees,
+		.children = o->children || o->callers || o->callees,
 	};
 	SCREEN *screen;
 	int ret;
@@ -378,7 +378,7 @@ int browse(struct profile *p, const struct options *o, const char **why, struct 
 
 #else
 
-int browse(struct profile *p, const struct options *o, const char **why, struct error *e)
+int browse(struct profile *p, const struct reporting *o, const char **why, struct error *e)
 {
 	(void)p;
 	(void)o;

@@ -30,19 +30,20 @@ struct shares {
 
 /* The functions of an event, or other rows by --sort.  The caller frees it even on failure. */
 int view_list(struct view *v, const struct profile *p, unsigned int event, bool children,
-	      const struct options *o, struct error *e);
+	      const struct reporting *o, struct error *e);
 /* The callers, the callees, the lines and the instructions of a function. */
 int view_function(struct view *v, struct profile *p, unsigned int event,
-		  const struct viewed *function, const struct options *o, struct error *e);
+		  const struct viewed *function, const struct reporting *o, struct error *e);
 void view_free(struct view *v);
 
 /*
  * Show the profile until the user ends it.
  * Return: 0; 1: there is no ncurses, or none for this terminal, and *why says so; -1 with *e
  */
-int browse(struct profile *p, const struct options *o, const char **why, struct error *e);
+int browse(struct profile *p, const struct reporting *o, const char **why, struct error *e);
 
 /* perfex top by function.  Return: 0, or -1 with *e */
-int top_functions(const struct options *o, FILE *out, struct error *e);
+int top_functions(const struct count_options *c, const struct sample_spec *spec, unsigned int ms,
+		  const struct reporting *o, FILE *out, struct error *e);
 
 #endif /* PERFEX_BROWSE_H */

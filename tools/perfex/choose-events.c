@@ -24,7 +24,7 @@ static int refuse_software(const struct events *events, struct error *e)
 /* Add the metrics that are asked for, and their events. */
 static int choose_metrics(const struct kinds *kinds, struct choice *choice, struct error *e)
 {
-	const struct options *o = choice->o;
+	const struct stat_options *o = choice->o;
 	unsigned int i;
 
 	memset(&choice->metrics, 0, sizeof(choice->metrics));
@@ -39,7 +39,7 @@ static int choose_metrics(const struct kinds *kinds, struct choice *choice, stru
 int choose_events(const struct kinds *kinds, void *arg, struct error *e)
 {
 	struct choice *choice = arg;
-	const struct options *o = choice->o;
+	const struct stat_options *o = choice->o;
 	struct events *events = choice->events;
 	unsigned int i, k;
 
@@ -47,25 +47,25 @@ int choose_events(const struct kinds *kinds, void *arg, struct error *e)
 	refusals_free(&choice->refused);
 	/* Each of several kinds could refuse another event. */
 	for (k = 0; k < kinds->nr; k++)
-		for (i = 0; i < o->nrspecs; i++)
-			if (events_parse_some(&events[k], o->specs[i], &kinds->info[k],
+		for (i = 0; i < choice->counting->events.nr; i++)
+			if (events_parse_some(&events[k], choice->counting->events.spec[i], &kinds->info[k],
 					      kinds->info->nrkinds > 1 ? NULL : &choice->refused, e))
 				return -1;
-	if (o->detail && !o->nrspecs && !options_cpus(o))
+	if (o->detail && !choice->counting->events.nr && !counts_cpus(choice->counting))
 		events_software(events, kinds->info, kinds->nr);
 	if (choose_metrics(kinds, choice, e))
 		return -1;
 	if (choice->refused.nr && (o->strict || !events->nr))
 		return refusals_fail(&choice->refused, e);
-	if (!o->nrspecs && !choice->metrics.nr) {
+	if (!choice->counting->events.nr && !choice->metrics.nr) {
 		events_default(events, kinds->info, kinds->nr,
-			       !options_cpus(o) || choice->backend == BACKEND_PERF);
+			       !counts_cpus(choice->counting) || choice->backend == BACKEND_PERF);
 		/* More columns would be wider than many terminals. */
 		for (k = 0; o->top && k < kinds->nr; k++)
 			if (events[k].nr > TOP_COLUMNS)
 				events[k].nr = TOP_COLUMNS;
 	}
-	if (options_cpus(o) && choice->backend != BACKEND_PERF && refuse_software(events, e))
+	if (counts_cpus(choice->counting) && choice->backend != BACKEND_PERF && refuse_software(events, e))
 		return -1;
 	/* A sum is that of a generic event if it is so on all kinds. */
 	for (k = 1; k < kinds->nr; k++)

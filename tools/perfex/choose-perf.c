@@ -38,11 +38,12 @@ static char *list_names(const struct events *events, unsigned int nr, unsigned i
  */
 static bool only_usage(const struct choice *choice)
 {
-	const struct options *o = choice->o;
+	const struct count_options *c = choice->counting;
+	const struct stat_options *o = choice->o;
 	struct vperfctr *v;
 	int err;
 
-	if (!*choice->module->text || o->targets.nr || options_cpus(o) || o->no_inherit ||
+	if (!*choice->module->text || c->targets.nr || counts_cpus(c) || c->no_inherit ||
 	    o->interval || o->delay || o->control || o->nrmetrics || o->detail)
 		return false;
 	err = __vperfctr_count_perf(&v, "task-clock", 0, VPERFCTR_PERF_EXEC | VPERFCTR_PERF_RAW,
@@ -204,7 +205,7 @@ static int choose_for_perf(const struct kinds *kinds, void *arg, struct error *e
 		err = __vperfctr_count_perf(&v, choice->perf, 0, 0, &why);
 		if (!err)
 			break;
-		if (choice->o->nrspecs || choice->metrics.nr ||
+		if (choice->counting->events.nr || choice->metrics.nr ||
 		    (err != -ENOSPC && err != -EBUSY) || !events->nr)
 			return fail_both(e, module, why.text);
 		events->nr--;
@@ -217,7 +218,7 @@ static int choose_for_perf(const struct kinds *kinds, void *arg, struct error *e
 /* Count running threads or CPUs for a moment: what is not permitted is said before all else. */
 static int try_places(const struct choice *choice, struct error *e)
 {
-	const struct targets *targets = &choice->o->targets;
+	const struct targets *targets = &choice->counting->targets;
 	struct vperfctr *v = NULL;
 	unsigned int i, nr;
 	pid_t *tids;
@@ -245,7 +246,7 @@ static int try_places(const struct choice *choice, struct error *e)
 int choose_perf(struct choice *choice, const struct error *module, struct cpus *cpus,
 		struct error *e)
 {
-	const struct options *o = choice->o;
+	const struct stat_options *o = choice->o;
 	struct kinds *kinds = &choice->kinds;
 	struct error perf;
 	int ret;
@@ -253,13 +254,13 @@ int choose_perf(struct choice *choice, const struct error *module, struct cpus *
 	kinds->nr = 1;
 	__vperfctr_perf_info(kinds->info);
 	kinds->info->tsc_khz = 1000000;
-	if (!o->nrspecs || o->detail)
+	if (!choice->counting->events.nr || o->detail)
 		perf_limit_generic(kinds->info);
 	choice->module = module;
 	choice->usage = only_usage(choice);
-	choice->by_perf.inherit = !o->no_inherit && !options_cpus(o);
-	choice->cpus = options_cpus(o) ? cpus : NULL;
-	ret = choice->cpus ? cpus_choose_perf(cpus, o, kinds, choose_for_perf, choice, e) :
+	choice->by_perf.inherit = !choice->counting->no_inherit && !counts_cpus(choice->counting);
+	choice->cpus = counts_cpus(choice->counting) ? cpus : NULL;
+	ret = choice->cpus ? cpus_choose_perf(cpus, choice->counting, kinds, choose_for_perf, choice, e) :
 			     choose_for_perf(kinds, choice, e);
 	if (ret < 0)
 		return -1;
@@ -275,17 +276,16 @@ int choose_perf(struct choice *choice, const struct error *module, struct cpus *
 
 bool perf_counts_all(const struct choice *choice)
 {
-	const struct options *o = choice->o;
 	struct vperfctr *v;
 	unsigned int i;
 
-	if (choice->backend != BACKEND_AUTO || !backend_perf_can(o))
+	if (choice->backend != BACKEND_AUTO || !backend_perf_can(choice->counting))
 		return false;
 	for (i = 0; i < choice->refused.nr && choice->kinds.info->nrctrs; i++)
 		if (choice->refused.list[i].how != NOT_PERMITTED)
 			return false;
-	for (i = 0; i < o->nrspecs; i++) {
-		if (__vperfctr_count_perf(&v, o->specs[i], 0, VPERFCTR_PERF_EXEC, NULL))
+	for (i = 0; i < choice->counting->events.nr; i++) {
+		if (__vperfctr_count_perf(&v, choice->counting->events.spec[i], 0, VPERFCTR_PERF_EXEC, NULL))
 			return false;
 		vperfctr_close(v);
 	}

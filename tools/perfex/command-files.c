@@ -4,15 +4,15 @@
 
 static const struct option_entry picture_options[] = {
 	{ 'e', "event", "EVENT,...", "these events and metrics, and not all", set_spec, 0 },
-	{ 'o', "output", "PICTURE", "the picture to write: FILE.svg or FILE.html", OPTION_TEXT(output) },
+	{ 'o', "output", "PICTURE", "the picture to write: FILE.svg or FILE.html", OPTION_TEXT(show.file) },
 	OPTIONS_END
 };
 
 static int finish_plot(struct options *o, struct error *e)
 {
-	if (o->nrfiles != 1)
+	if (o->files.nr != 1)
 		return fail_usage(e, o, "perfex plot needs one file of counts");
-	if (!o->output || !plot_can_write(o->output))
+	if (!o->show.file || !plot_can_write(o->show.file))
 		return fail_usage(e, o, "perfex plot needs -o FILE.svg or -o FILE.html");
 	return 0;
 }
@@ -20,7 +20,7 @@ static int finish_plot(struct options *o, struct error *e)
 static int run_plot(const struct options *o, struct output *output, FILE *out, struct error *e)
 {
 	(void)output;
-	return plot_counts(out, o, e);
+	return plot_counts(out, &o->files, &o->counting.events, &o->show, e);
 }
 
 const struct command command_plot = {
@@ -38,13 +38,13 @@ static const struct option_entry merge_options[] = {
 
 static int finish_merge(struct options *o, struct error *e)
 {
-	return o->nrfiles ? 0 : fail_usage(e, o, "perfex merge needs files of counts");
+	return o->files.nr ? 0 : fail_usage(e, o, "perfex merge needs files of counts");
 }
 
 static int run_merge(const struct options *o, struct output *output, FILE *out, struct error *e)
 {
 	(void)output;
-	return merge_counts(out, o, e);
+	return merge_counts(out, &o->files, &o->counting.events, &o->show, e);
 }
 
 const struct command command_merge = {
@@ -57,20 +57,22 @@ const struct command command_merge = {
 static const struct option_entry diff_options[] = {
 	{ 'e', "event", "EVENT,...", "these events and metrics, and not all", set_spec, 0 },
 	{ 0, "symfs", "DIR", "find the programs and libraries below DIR", OPTION_TEXT(reporting.symfs) },
-	{ 'v', "verbose", NULL, "print all rows", OPTION_FLAG(verbose) },
+	{ 'v', "verbose", NULL, "print all rows", OPTION_FLAG(show.verbose) },
 	OPTIONS_END
 };
 
 static int finish_diff(struct options *o, struct error *e)
 {
-	return o->nrfiles == 2 ? 0 :
+	return o->files.nr == 2 ? 0 :
 		fail_usage(e, o, "perfex diff compares two files of perfex record, or of perfex stat -j (perfex -- diff runs the program of that name)");
 }
 
 static int run_diff(const struct options *o, struct output *output, FILE *out, struct error *e)
 {
+	const struct reporting r = reporting_of(o);
+
 	(void)output;
-	return diff_files(out, o, e);
+	return diff_files(out, o->files.name, &r, e);
 }
 
 const struct command command_diff = {

@@ -82,10 +82,10 @@ void print_event_names(FILE *f)
 }
 
 static const struct option_entry list_options[] = {
-	{ 0, "kind", "KIND", "events of this kind of CPUs", OPTION_TEXT(kind) },
-	{ 'o', "output", "FILE", "print to FILE", OPTION_TEXT(output) },
+	{ 0, "kind", "KIND", "events of this kind of CPUs", OPTION_TEXT(counting.kind) },
+	{ 'o', "output", "FILE", "print to FILE", OPTION_TEXT(show.file) },
 	{ 'v', "verbose", NULL, "also those that no counter of this processor can count",
-	  OPTION_FLAG(verbose) },
+	  OPTION_FLAG(show.verbose) },
 	OPTIONS_END
 };
 
@@ -93,15 +93,15 @@ static int finish_list(struct options *o, struct error *e)
 {
 	(void)e;
 	/* The words are no files to read. */
-	o->words = o->files;
-	o->nrfiles = 0;
+	o->words = o->files.name;
+	o->files.nr = 0;
 	return 0;
 }
 
 static int run_list(const struct options *o, struct output *output, FILE *out, struct error *e)
 {
 	(void)output;
-	return list_events(out, (char *const *)o->words, o->verbose, o->kind, e);
+	return list_events(out, (char *const *)o->words, o->show.verbose, o->counting.kind, e);
 }
 
 static void print_naming(FILE *f)
@@ -130,7 +130,7 @@ const struct command command_list = {
 
 /* These commands print no more by it. */
 static const struct option_entry verbose_option[] = {
-	{ 'v', "verbose", NULL, NULL, OPTION_FLAG(verbose) },
+	{ 'v', "verbose", NULL, NULL, OPTION_FLAG(show.verbose) },
 	OPTIONS_END
 };
 
@@ -142,7 +142,7 @@ static int finish_doctor(struct options *o, struct error *e)
 static int run_doctor(const struct options *o, struct output *output, FILE *out, struct error *e)
 {
 	(void)output;
-	return doctor(out, o->style == STYLE_JSON, "", e);
+	return doctor(out, o->show.style == STYLE_JSON, "", e);
 }
 
 const struct command command_doctor = {
@@ -175,10 +175,10 @@ static int finish_self_test(struct options *o, struct error *e)
 	unsigned int i;
 
 	o->self_test = true;
-	if (*o->command || o->nrfiles > 1)
+	if (*o->counting.command || o->files.nr > 1)
 		return fail_usage(e, o, "perfex self-test runs no command");
-	for (i = 0; i < o->nrfiles; i++) {
-		o->checks = o->files[i];
+	for (i = 0; i < o->files.nr; i++) {
+		o->checks = o->files.name[i];
 		if (!strcmp(o->checks, "help")) {
 			self_test_list(stdout);
 			return 1;
@@ -186,14 +186,14 @@ static int finish_self_test(struct options *o, struct error *e)
 		if (self_test_parse(o->checks, e))
 			return -1;
 	}
-	o->nrfiles = 0;
+	o->files.nr = 0;
 	return 0;
 }
 
 static int run_self_test(const struct options *o, struct output *output, FILE *out, struct error *e)
 {
 	(void)output;
-	return self_test(o->checks, out, o->style, o->report, e);
+	return self_test(o->checks, out, o->show.style, o->report, e);
 }
 
 const struct command command_self_test = {
@@ -207,7 +207,7 @@ const struct command command_self_test = {
 
 static int finish_info(struct options *o, struct error *e)
 {
-	return !o->nrfiles ? 0 :
+	return !o->files.nr ? 0 :
 		fail_usage(e, o, "perfex info (-i) shows the counters, and runs no command (perf stat's -i is perfex stat -i or --no-inherit)");
 }
 
@@ -220,7 +220,7 @@ static int run_info(const struct options *o, struct output *output, FILE *out, s
 static const struct option_entry info_options[] = {
 	{ 0, "holders", NULL, "show who has the counters now: root sees all, others their own",
 	  OPTION_FLAG(holders) },
-	{ 'o', "output", "FILE", "print to FILE", OPTION_TEXT(output) },
+	{ 'o', "output", "FILE", "print to FILE", OPTION_TEXT(show.file) },
 	OPTIONS_END
 };
 

@@ -22,12 +22,12 @@ int set_rate(struct parsing *p, const char *arg, struct error *e)
 {
 	if (!strcmp(arg, "max"))
 		return fail_usage(e, p->o, "-F max is perf's limit of a system: -F takes a number, such as 10000");
-	return parse_number(&p->o->sample.rate, arg, MAX_RATE, "samples per second", p->o, e);
+	return parse_number(&p->o->record.sample.rate, arg, MAX_RATE, "samples per second", p->o, e);
 }
 
 int set_max_stack(struct parsing *p, const char *arg, struct error *e)
 {
-	return parse_number(&p->o->max_stack, arg, VPERFCTR_CHAIN_MAX, "return addresses", p->o, e);
+	return parse_number(&p->o->record.max_stack, arg, VPERFCTR_CHAIN_MAX, "return addresses", p->o, e);
 }
 
 /* Return: the number of bytes in a text such as ",8192", or 0. */
@@ -56,7 +56,7 @@ static bool is_way_of_chains(const char *word)
 int set_chains(struct parsing *p, const char *arg, struct error *e)
 {
 	const char *how = arg, *next = p->argv[p->next];
-	struct sample_spec *sample = &p->o->sample;
+	struct sample_spec *sample = &p->o->record.sample;
 
 	if (!how && next && is_way_of_chains(next)) {
 		how = next;
@@ -87,12 +87,12 @@ static int add_events(struct options *o, const char *spec, struct error *e)
 	int err = copy ? 0 : -1;
 
 	while (!err && (one = strsep(&rest, ","))) {
-		const char *period = o->period && !strchr(one, '=') ? o->period : NULL;
+		const char *period = o->record.period && !strchr(one, '=') ? o->record.period : NULL;
 
 		if (asprintf(&text, "%s%s%s", one, period ? "=" : "", period ? period : "") < 0)
 			err = fail_with(e, "out of memory");
 		if (!err)
-			err = sample_parse(&o->sample, text, e);
+			err = sample_parse(&o->record.sample, text, e);
 		free(text);
 		text = NULL;
 	}
@@ -104,10 +104,10 @@ static int choose_events(struct options *o, struct error *e)
 {
 	unsigned int i;
 
-	if (o->period && !o->nrspecs && !o->sample.nr)
-		o->specs[o->nrspecs++] = "cycles";
-	for (i = 0; i < o->nrspecs; i++)
-		if (add_events(o, o->specs[i], e))
+	if (o->record.period && !o->counting.events.nr && !o->record.sample.nr)
+		o->counting.events.spec[o->counting.events.nr++] = "cycles";
+	for (i = 0; i < o->counting.events.nr; i++)
+		if (add_events(o, o->counting.events.spec[i], e))
 			return -1;
 	return 0;
 }
@@ -126,9 +126,9 @@ static bool has_period(const struct sample_spec *spec)
 
 static int check_chains(const struct options *o, struct error *e)
 {
-	if (!o->max_stack || o->sample.depth)
+	if (!o->record.max_stack || o->record.sample.depth)
 		return 0;
-	return fail_usage(e, o, o->sample.stack ?
+	return fail_usage(e, o, o->record.sample.stack ?
 			  "--max-stack is for -g fp: -g dwarf,SIZE limits the stack" :
 			  "--max-stack is for -g");
 }
@@ -136,28 +136,28 @@ static int check_chains(const struct options *o, struct error *e)
 /* Where the samples go: perfex.data, or standard output for "-". */
 static int choose_file(struct options *o, struct error *e)
 {
-	if (!o->output) {
-		o->output = "perfex.data";
-		o->keep_old = true;
-	} else if (!strcmp(o->output, "-")) {
+	if (!o->show.file) {
+		o->show.file = "perfex.data";
+		o->show.keep_old = true;
+	} else if (!strcmp(o->show.file, "-")) {
 		if (isatty(STDOUT_FILENO))
 			return fail_usage(e, o, "samples are no text for a terminal: -o FILE writes them to a file");
-		o->output = NULL;
-		o->log_fd = STDOUT_FILENO;
+		o->show.file = NULL;
+		o->show.log_fd = STDOUT_FILENO;
 	}
 	return 0;
 }
 
 int finish_samples(struct options *o, struct error *e)
 {
-	o->sampling = true;
+	o->show.samples = true;
 	if (check_chains(o, e) || choose_events(o, e))
 		return -1;
-	if (o->sample.depth && o->max_stack)
-		o->sample.depth = o->max_stack;
-	if (o->sample.rate && o->period)
+	if (o->record.sample.depth && o->record.max_stack)
+		o->record.sample.depth = o->record.max_stack;
+	if (o->record.sample.rate && o->record.period)
 		return fail_usage(e, o, "either -F or -c says when samples are taken");
-	if (o->sample.rate && has_period(&o->sample))
+	if (o->record.sample.rate && has_period(&o->record.sample))
 		return fail_usage(e, o, "either -F or EVENT=PERIOD says when samples are taken");
 	return 0;
 }
@@ -170,25 +170,25 @@ static int finish_record(struct options *o, struct error *e)
 static int run_record(const struct options *o, struct output *output, FILE *out, struct error *e)
 {
 	(void)out;
-	return sample(o, output, e);
+	return sample(&o->counting, &o->record.sample, &o->show, output, e);
 }
 
 static const struct option_entry record_options[] = {
 	{ 'e', "event", "EVENT,...", "sample by these events; EVENT=PERIOD takes a sample after each PERIOD of them (instructions:u=100k, cycles=2M, task-clock=1ms)",
 	  set_spec, 0 },
-	{ 'c', "count", "PERIOD", "the period of events that have none of their own", OPTION_TEXT(period) },
+	{ 'c', "count", "PERIOD", "the period of events that have none of their own", OPTION_TEXT(record.period) },
 	{ 'F', "freq", "N", "adapt the periods: a thread has about N samples per second", set_rate, 0 },
 	{ 'g', NULL, NULL, "also write the calls that led there, by frame pointers", set_chains, 0 },
 	{ 0, "call-graph", "[HOW]", "HOW is fp, as -g, or dwarf[,SIZE]: by SIZE bytes of the stack (8192), for programs without frame pointers",
 	  set_chains, 0 },
 	{ 0, "max-stack", "N", "with -g, write at most N calls of each sample (64)", set_max_stack, 0 },
 	{ 'o', "output", "FILE", "write to FILE, and not to perfex.data, whose old file is kept as perfex.data.old; - is standard output",
-	  OPTION_TEXT(output) },
+	  OPTION_TEXT(show.file) },
 	{ 0, "backend", "HOW", "sample by the vperfctr module or by perf_event: module or perf; auto: by perf_event where the module cannot",
 	  set_backend, 0 },
-	{ 'q', "quiet", NULL, "print no line about the samples", OPTION_FLAG(quiet) },
-	{ 'v', "verbose", NULL, "also print each event's counter and its control", OPTION_FLAG(verbose) },
-	{ 'i', NULL, NULL, NULL, OPTION_FLAG(no_inherit) },
+	{ 'q', "quiet", NULL, "print no line about the samples", OPTION_FLAG(show.quiet) },
+	{ 'v', "verbose", NULL, "also print each event's counter and its control", OPTION_FLAG(show.verbose) },
+	{ 'i', NULL, NULL, NULL, OPTION_FLAG(counting.no_inherit) },
 	OPTIONS_END
 };
 

@@ -44,9 +44,9 @@ static void add_key(char *to, const char *key, size_t length)
 int set_sort(struct parsing *p, const char *arg, struct error *e)
 {
 	size_t length, room = 3 * strlen(arg) + 16;
-	char *keys = p->o->keys;
+	char *keys = p->o->reporting.keys;
 
-	if (room > sizeof(p->o->keys))
+	if (room > sizeof(p->o->reporting.keys))
 		return fail_usage(e, p->o, "there are too many keys in --sort");
 	*keys = '\0';
 	for (;; arg += length + 1) {
@@ -167,8 +167,8 @@ static const struct option_entry input_options[] = {
 	{ 't', "tid", "TID,...", "of these threads", set_ids, false },
 	{ 0, "symfs", "DIR", "find the programs and libraries below DIR", OPTION_TEXT(reporting.symfs) },
 	{ 'f', "force", NULL, NULL, set_nothing, 0 },
-	{ 'v', "verbose", NULL, "print all rows", OPTION_FLAG(verbose) },
-	{ 'q', "quiet", NULL, "print no advice", OPTION_FLAG(quiet) },
+	{ 'v', "verbose", NULL, "print all rows", OPTION_FLAG(show.verbose) },
+	{ 'q', "quiet", NULL, "print no advice", OPTION_FLAG(show.quiet) },
 	OPTIONS_END
 };
 
@@ -200,6 +200,17 @@ static const struct option_entry report_options[] = {
 
 /* ---- commands -------------------------------------------------------------------------------- */
 
+struct reporting reporting_of(const struct options *o)
+{
+	struct reporting r = o->reporting;
+
+	r.file = o->report;
+	r.events = o->counting.events;
+	r.targets = o->counting.targets;
+	r.show = o->show;
+	return r;
+}
+
 static void choose_input(struct options *o)
 {
 	if (!o->report)
@@ -222,9 +233,9 @@ static int finish_report(struct options *o, struct error *e)
 	const bool shown = r->sort || r->children || r->callers || r->callees;
 
 	choose_input(o);
-	if (o->nrfiles)
-		return fail_word(o, o->files[0], e);
-	if (r->export && (shown || o->style != STYLE_TEXT))
+	if (o->files.nr)
+		return fail_word(o, o->files.name[0], e);
+	if (r->export && (shown || o->show.style != STYLE_TEXT))
 		return fail_usage(e, o, "--export cannot be combined with -j, --sort, --children or -g");
 	if (r->annotate && (shown || r->export))
 		return fail_usage(e, o, "--annotate cannot be combined with --sort, --children, -g or --export");
@@ -233,8 +244,10 @@ static int finish_report(struct options *o, struct error *e)
 
 static int run_report(const struct options *o, struct output *output, FILE *out, struct error *e)
 {
+	const struct reporting r = reporting_of(o);
+
 	(void)output;
-	return report_samples(out, o, e);
+	return report_samples(out, &r, e);
 }
 
 const struct command command_report = {
@@ -263,14 +276,14 @@ static const struct option_entry annotate_options[] = {
 static int finish_annotate(struct options *o, struct error *e)
 {
 	choose_input(o);
-	if (!o->reporting.annotate && o->nrfiles == 1)
-		o->reporting.annotate = o->files[0];
-	else if (o->nrfiles)
+	if (!o->reporting.annotate && o->files.nr == 1)
+		o->reporting.annotate = o->files.name[0];
+	else if (o->files.nr)
 		return fail_usage(e, o, "perfex annotate shows one function");
 	if (!o->reporting.annotate)
 		return fail_usage(e, o, "perfex annotate needs the name of a function, which perfex report shows");
 	/* The word is no file to read. */
-	o->nrfiles = 0;
+	o->files.nr = 0;
 	return report_check(&o->reporting, e);
 }
 
@@ -286,15 +299,15 @@ const struct command command_annotate = {
 static const struct option_entry script_options[] = {
 	{ 0, "no-inline", NULL, "print inlined code as that of the function that it is in",
 	  OPTION_FLAG(reporting.no_inline) },
-	{ 'o', "output", "FILE", "print to FILE", OPTION_TEXT(output) },
+	{ 'o', "output", "FILE", "print to FILE", OPTION_TEXT(show.file) },
 	OPTIONS_END
 };
 
 static int finish_script(struct options *o, struct error *e)
 {
 	choose_input(o);
-	if (o->nrfiles)
-		return fail_word(o, o->files[0], e);
+	if (o->files.nr)
+		return fail_word(o, o->files.name[0], e);
 	o->reporting.export = "script";
 	return 0;
 }

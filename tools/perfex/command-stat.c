@@ -19,9 +19,9 @@ int set_spec(struct parsing *p, const char *arg, struct error *e)
 {
 	struct options *o = p->o;
 
-	if (o->nrspecs == MAX_SPECS)
+	if (o->counting.events.nr == MAX_SPECS)
 		return fail_usage(e, o, "too many -e options");
-	o->specs[o->nrspecs++] = arg;
+	o->counting.events.spec[o->counting.events.nr++] = arg;
 	return 0;
 }
 
@@ -29,9 +29,9 @@ static int set_metrics(struct parsing *p, const char *arg, struct error *e)
 {
 	struct options *o = p->o;
 
-	if (o->nrmetrics == MAX_SPECS)
+	if (o->stat.nrmetrics == MAX_SPECS)
 		return fail_usage(e, o, "too many -M options");
-	o->metrics[o->nrmetrics++] = arg;
+	o->stat.metrics[o->stat.nrmetrics++] = arg;
 	return 0;
 }
 
@@ -68,7 +68,7 @@ static int set_detail(struct parsing *p, const char *arg, struct error *e)
 {
 	(void)arg;
 	(void)e;
-	p->o->detail++;
+	p->o->stat.detail++;
 	return 0;
 }
 
@@ -76,7 +76,7 @@ static int set_detail(struct parsing *p, const char *arg, struct error *e)
 int set_ids(struct parsing *p, const char *arg, struct error *e)
 {
 	const bool process = p->entry->value;
-	struct targets *targets = &p->o->targets;
+	struct targets *targets = &p->o->counting.targets;
 	const char *text = arg;
 	char *end;
 	long id;
@@ -110,7 +110,7 @@ static int set_timeout(struct parsing *p, const char *arg, struct error *e)
 	if (!digits || end != arg + digits || (*end && strcmp(end, "s") && strcmp(end, "ms")) || n > 1e9)
 		return fail_with(e, "'%.40s' is not a number of milliseconds, nor a time such as 10s: see %s",
 				 arg, help_of(p->o));
-	p->o->timeout = seconds ? n : n / 1000;
+	p->o->counting.timeout = seconds ? n : n / 1000;
 	if (!*end && !seconds && n > 0 && n < 100)
 		fprintf(stderr, "perfex: --timeout=%s is in milliseconds, as perf has it: %ss is in seconds\n",
 			arg, arg);
@@ -129,7 +129,7 @@ static int parse_seconds(double *seconds, const char *arg, const struct options 
 
 static int set_wait(struct parsing *p, const char *arg, struct error *e)
 {
-	return parse_seconds(&p->o->wait, arg, p->o, e);
+	return parse_seconds(&p->o->stat.wait, arg, p->o, e);
 }
 
 /* -1: until a command of --control */
@@ -139,7 +139,7 @@ static int set_delay(struct parsing *p, const char *arg, struct error *e)
 	char *end;
 
 	if (!strcmp(arg, "-1")) {
-		p->o->delay = -1;
+		p->o->stat.delay = -1;
 		return 0;
 	}
 	errno = 0;
@@ -147,13 +147,13 @@ static int set_delay(struct parsing *p, const char *arg, struct error *e)
 	if (!isdigit((unsigned char)*arg) || *end || errno || ms > INT_MAX)
 		return fail_with(e, "'%.40s' is not a number of milliseconds, nor -1: see %s", arg,
 				 help_of(p->o));
-	p->o->delay = (int)ms;
+	p->o->stat.delay = (int)ms;
 	return 0;
 }
 
 static int set_control(struct parsing *p, const char *arg, struct error *e)
 {
-	p->o->control = arg;
+	p->o->stat.control = arg;
 	return gate_check(arg, e);
 }
 
@@ -163,36 +163,36 @@ int set_split(struct parsing *p, const char *arg, struct error *e)
 	struct options *o = p->o;
 
 	(void)arg;
-	if (o->split && o->split != split)
+	if (o->counting.split && o->counting.split != split)
 		return fail_usage(e, o, "one of --per-cpu, --per-core, --per-socket and --per-kind at a time");
-	o->split = split;
+	o->counting.split = split;
 	return 0;
 }
 
 static int set_repeat(struct parsing *p, const char *arg, struct error *e)
 {
-	return parse_number(&p->o->repeat, arg, 1000000, "runs", p->o, e);
+	return parse_number(&p->o->stat.repeat, arg, 1000000, "runs", p->o, e);
 }
 
 static int set_runs(struct parsing *p, const char *arg, struct error *e)
 {
 	if (strcmp(arg, "auto"))
 		return fail_with(e, "--runs is 'auto', not '%.40s': to repeat runs there is -r", arg);
-	p->o->runs_auto = true;
+	p->o->stat.runs_auto = true;
 	return 0;
 }
 
 int set_interval(struct parsing *p, const char *arg, struct error *e)
 {
-	return parse_number(&p->o->interval, arg, 86400000, "milliseconds", p->o, e);
+	return parse_number(&p->o->stat.interval, arg, 86400000, "milliseconds", p->o, e);
 }
 
 int set_separator(struct parsing *p, const char *arg, struct error *e)
 {
 	if (!*arg)
 		return fail_usage(e, p->o, "the separator for -x is empty");
-	p->o->style = STYLE_CSV;
-	p->o->separator = strcmp(arg, "\\t") ? arg : "\t";
+	p->o->show.style = STYLE_CSV;
+	p->o->show.separator = strcmp(arg, "\\t") ? arg : "\t";
 	return 0;
 }
 
@@ -200,7 +200,7 @@ int set_json(struct parsing *p, const char *arg, struct error *e)
 {
 	(void)arg;
 	(void)e;
-	p->o->style = STYLE_JSON;
+	p->o->show.style = STYLE_JSON;
 	return 0;
 }
 
@@ -214,20 +214,20 @@ static int set_log_fd(struct parsing *p, const char *arg, struct error *e)
 	if (!isdigit((unsigned char)*arg) || *end || errno || n > INT_MAX)
 		return fail_with(e, "'%.40s' is not the number of a descriptor: see %s", arg,
 				 help_of(p->o));
-	p->o->log_fd = (int)n;
+	p->o->show.log_fd = (int)n;
 	return 0;
 }
 
 int set_backend(struct parsing *p, const char *arg, struct error *e)
 {
-	return backend_parse(&p->o->backend, arg, "--backend", e);
+	return backend_parse(&p->o->counting.backend, arg, "--backend", e);
 }
 
 int set_user(struct parsing *p, const char *arg, struct error *e)
 {
 	(void)e;
-	p->o->as_user = true;
-	p->o->user = arg;
+	p->o->counting.as_user = true;
+	p->o->counting.user = arg;
 	return 0;
 }
 
@@ -237,20 +237,20 @@ const struct option_entry target_options[] = {
 	{ 'p', "pid", "PID,...", "all threads of running processes", set_ids, true },
 	{ 't', "tid", "TID,...", "running threads", set_ids, false },
 	{ 'a', "all-cpus", NULL, "whole CPUs, whatever runs there: needs CAP_PERFMON (sudo)",
-	  OPTION_FLAG(all_cpus) },
-	{ 'C', "cpu", "LIST", "these CPUs (0-3,8)", OPTION_TEXT(cpu_list) },
+	  OPTION_FLAG(counting.all_cpus) },
+	{ 'C', "cpu", "LIST", "these CPUs (0-3,8)", OPTION_TEXT(counting.cpu_list) },
 	{ 0, "timeout", "MS", "with -p, -t, -a and -C, end after this time; 10s: after ten seconds",
 	  set_timeout, 0 },
 	{ 0, "kind", "KIND", "CPUs of this kind (core or atom of a hybrid processor, or a number that perfex info shows); PROGRAM runs on these",
-	  OPTION_TEXT(kind) },
+	  OPTION_TEXT(counting.kind) },
 	{ 0, "no-inherit", NULL, "leave out threads and processes that are started",
-	  OPTION_FLAG(no_inherit) },
+	  OPTION_FLAG(counting.no_inherit) },
 	{ 0, "user", "[NAME]", "run PROGRAM as this user, or as the caller of sudo", set_user, 0 },
 	OPTIONS_END
 };
 
 const struct option_entry output_options[] = {
-	{ 'o', "output", "FILE", "print to FILE", OPTION_TEXT(output) },
+	{ 'o', "output", "FILE", "print to FILE", OPTION_TEXT(show.file) },
 	{ 'j', "json", NULL, "print JSON", set_json, 0 },
 	{ 0, "json-output", NULL, NULL, set_json, 0 },
 	OPTIONS_END
@@ -264,9 +264,9 @@ static const struct option_entry stat_options[] = {
 	{ 'd', "detailed", NULL, "the metrics that fit; -dd: more of them", set_detail, 0 },
 	{ 'r', "repeat", "N", "run PROGRAM N times: print means and their deviation", set_repeat, 0 },
 	{ 0, "runs", "auto", "run PROGRAM as often as it takes to count all events", set_runs, 0 },
-	{ 0, "pre", "COMMAND", "let the shell run COMMAND before each run", OPTION_TEXT(pre) },
-	{ 0, "post", "COMMAND", "the same after each run", OPTION_TEXT(post) },
-	{ 'S', "sync", NULL, "write all files to disks before each run", OPTION_FLAG(sync) },
+	{ 0, "pre", "COMMAND", "let the shell run COMMAND before each run", OPTION_TEXT(stat.pre) },
+	{ 0, "post", "COMMAND", "the same after each run", OPTION_TEXT(stat.post) },
+	{ 'S', "sync", NULL, "write all files to disks before each run", OPTION_FLAG(stat.sync) },
 	{ 'U', "all-user", NULL, "count events without a mode in user mode", set_mode, 'u' },
 	{ 'K', "all-kernel", NULL, "count them in kernel mode", set_mode, 'k' },
 	{ 0, "topdown", NULL, NULL, set_topdown, 0 },
@@ -281,30 +281,30 @@ static const struct option_entry stat_options[] = {
 	{ 0, "wait", "SECONDS", "wait so long for counters that others have", set_wait, 0 },
 	{ 0, "backend", "HOW", "count by the vperfctr module or by perf_event: module or perf; auto: by perf_event where the module cannot",
 	  set_backend, 0 },
-	{ 0, "strict", NULL, "refuse all events if one of them cannot be counted here", OPTION_FLAG(strict) },
+	{ 0, "strict", NULL, "refuse all events if one of them cannot be counted here", OPTION_FLAG(stat.strict) },
 	{ 'A', "per-cpu", NULL, "with -a and -C, print the counts of each CPU", set_split, SPLIT_CPU },
 	{ 0, "no-aggr", NULL, NULL, set_split, SPLIT_CPU },
 	{ 0, "per-core", NULL, "of each core", set_split, SPLIT_CORE },
 	{ 0, "per-socket", NULL, "of each socket", set_split, SPLIT_SOCKET },
 	{ 0, "per-kind", NULL, "of each kind of CPUs", set_split, SPLIT_KIND },
-	{ 0, "per-thread", NULL, "with -p and -t, print each thread's counts", OPTION_FLAG(per_thread) },
+	{ 0, "per-thread", NULL, "with -p and -t, print each thread's counts", OPTION_FLAG(stat.per_thread) },
 	{ 0, "prometheus", "FILE", "with -a and -C, write the counts of each CPU to FILE for Prometheus, every 15 seconds or as -I says",
-	  OPTION_TEXT(prometheus) },
+	  OPTION_TEXT(stat.prometheus) },
 	{ 'x', "field-separator", "SEP", "print fields with SEP between, as perf stat does", set_separator, 0 },
 	{ 'j', "json", NULL, "print JSON, with perf stat's names", set_json, 0 },
 	{ 0, "json-output", NULL, NULL, set_json, 0 },
 	{ 'o', "output", "FILE", "print to FILE, not to standard error; in its name, %h is the host, %p perfex's process, %r the rank (MPI, Slurm)",
-	  OPTION_TEXT(output) },
-	{ 0, "append", NULL, "with -o, add to the end of FILE", OPTION_FLAG(append) },
+	  OPTION_TEXT(show.file) },
+	{ 0, "append", NULL, "with -o, add to the end of FILE", OPTION_FLAG(show.append) },
 	{ 0, "log-fd", "N", "print to descriptor N, which is open already", set_log_fd, 0 },
 	{ 'v', "verbose", NULL, "also print each event's counter and its control, and the parts of each sum",
-	  OPTION_FLAG(verbose) },
+	  OPTION_FLAG(show.verbose) },
 	OPTIONS_END
 };
 
 /* Only for "perfex stat": "perfex -i" is from before it. */
 static const struct option_entry own_options[] = {
-	{ 'i', NULL, NULL, NULL, OPTION_FLAG(no_inherit) },
+	{ 'i', NULL, NULL, NULL, OPTION_FLAG(counting.no_inherit) },
 	OPTIONS_END
 };
 
@@ -312,91 +312,92 @@ static const struct option_entry own_options[] = {
 
 int check_output(const struct options *o, struct error *e)
 {
-	if (o->output && o->log_fd >= 0)
+	if (o->show.file && o->show.log_fd >= 0)
 		return fail_usage(e, o, "either -o or --log-fd says where to print");
-	if (o->append && !o->output)
+	if (o->show.append && !o->show.file)
 		return fail_usage(e, o, "--append is for -o");
 	return 0;
 }
 
 static int check_cpus(const struct options *o, struct error *e)
 {
-	if (!options_cpus(o))
-		return !o->split ? 0 :
+	if (!counts_cpus(&o->counting))
+		return !o->counting.split ? 0 :
 			fail_usage(e, o, "--per-cpu, --per-core, --per-socket and --per-kind are for -a and -C");
-	if (o->all_cpus && o->cpu_list)
+	if (o->counting.all_cpus && o->counting.cpu_list)
 		return fail_usage(e, o, "either -a or -C says which CPUs to count");
-	if (o->targets.nr || o->no_inherit || o->per_thread)
+	if (o->counting.targets.nr || o->counting.no_inherit || o->stat.per_thread)
 		return fail_usage(e, o, "-a and -C count CPUs, and cannot be combined with -p, -t, --per-thread or --no-inherit, which are for threads");
-	if ((o->repeat || o->runs_auto) && !*o->command)
+	if ((o->stat.repeat || o->stat.runs_auto) && !*o->counting.command)
 		return fail_usage(e, o, "-r and --runs need a command to run");
 	return 0;
 }
 
 int check_targets(const struct options *o, struct error *e)
 {
-	const bool cpus = options_cpus(o);
+	const bool cpus = counts_cpus(&o->counting);
 
 	if (check_cpus(o, e))
 		return -1;
-	if (o->timeout >= 0 && !o->targets.nr && !cpus)
+	if (o->counting.timeout >= 0 && !o->counting.targets.nr && !cpus)
 		return fail_usage(e, o, "--timeout is for -p, -t, -a and -C");
-	if (o->timeout >= 0 && *o->command)
+	if (o->counting.timeout >= 0 && *o->counting.command)
 		return fail_usage(e, o, "either --timeout or a command says how long to count");
-	if (o->as_user && !*o->command)
+	if (o->counting.as_user && !*o->counting.command)
 		return fail_usage(e, o, "--user is for a command");
-	if (!o->targets.nr && !cpus && !*o->command)
+	if (!o->counting.targets.nr && !cpus && !*o->counting.command)
 		return fail_usage(e, o, "there is no command to run");
 	return 0;
 }
 
 static int check_gate(const struct options *o, struct error *e)
 {
-	const bool gate = o->delay || o->control;
+	const bool gate = o->stat.delay || o->stat.control;
 
-	if (o->delay < 0 && !o->control)
+	if (o->stat.delay < 0 && !o->stat.control)
 		return fail_usage(e, o, "-D -1 waits for a command of --control");
-	if (gate && (o->repeat > 1 || o->runs_auto || o->per_thread))
+	if (gate && (o->stat.repeat > 1 || o->stat.runs_auto || o->stat.per_thread))
 		return fail_usage(e, o, "-D and --control cannot be combined with -r, --runs or --per-thread");
-	if (gate && o->prometheus)
+	if (gate && o->stat.prometheus)
 		return fail_usage(e, o, "Prometheus expects counts that never stop: -D and --control cannot be combined with --prometheus");
 	return 0;
 }
 
 static int check_metrics(const struct options *o, struct error *e)
 {
-	if (!o->nrmetrics && !o->detail)
+	if (!o->stat.nrmetrics && !o->stat.detail)
 		return 0;
-	if (o->runs_auto)
+	if (o->stat.runs_auto)
 		return fail_usage(e, o, "-M and -d compute metrics from the counts of one run, and cannot be combined with --runs");
-	return !o->prometheus ? 0 :
+	return !o->stat.prometheus ? 0 :
 		fail_usage(e, o, "-M and -d are for counts, and cannot be combined with --prometheus");
 }
 
 static int choose_prometheus(struct options *o, struct error *e)
 {
-	if (!options_cpus(o))
+	if (!counts_cpus(&o->counting))
 		return fail_usage(e, o, "--prometheus is for -a and -C");
-	if (o->style != STYLE_TEXT || o->output || o->log_fd >= 0 || o->repeat || o->runs_auto)
+	if (o->show.style != STYLE_TEXT || o->show.file || o->show.log_fd >= 0 ||
+	    o->stat.repeat || o->stat.runs_auto)
 		return fail_usage(e, o, "--prometheus prints to its file, and cannot be combined with -j, -x, -o, --log-fd, -r or --runs");
-	if (!o->split)
-		o->split = SPLIT_CPU;
-	if (!o->interval)
-		o->interval = PROMETHEUS_INTERVAL;
+	if (!o->counting.split)
+		o->counting.split = SPLIT_CPU;
+	if (!o->stat.interval)
+		o->stat.interval = PROMETHEUS_INTERVAL;
 	return 0;
 }
 
 static int finish_stat(struct options *o, struct error *e)
 {
-	if (o->prometheus && choose_prometheus(o, e))
+	if (o->stat.prometheus && choose_prometheus(o, e))
 		return -1;
 	if (check_gate(o, e) || check_metrics(o, e) || check_output(o, e) || check_targets(o, e))
 		return -1;
-	if (o->targets.nr && (o->repeat || o->runs_auto))
+	if (o->counting.targets.nr && (o->stat.repeat || o->stat.runs_auto))
 		return fail_usage(e, o, "-r and --runs are for a command that is counted");
-	if ((o->repeat > 1 || o->runs_auto) && o->interval)
+	if ((o->stat.repeat > 1 || o->stat.runs_auto) && o->stat.interval)
 		return fail_usage(e, o, "-I goes neither with -r nor with --runs");
-	if (!o->targets.nr && o->per_thread)
+	if (!o->counting.targets.nr && o->stat.per_thread)
 		return fail_usage(e, o, "--per-thread is for -p and -t");
 	return 0;
 }
@@ -404,7 +405,7 @@ static int finish_stat(struct options *o, struct error *e)
 static int run_stat(const struct options *o, struct output *output, FILE *out, struct error *e)
 {
 	(void)out;
-	return measure(o, output, e);
+	return measure(&o->counting, &o->stat, &o->show, output, e);
 }
 
 /* The exit statuses are those of a program that is run. */
@@ -429,15 +430,15 @@ const struct command command_stat = {
 
 static const struct option_entry top_options[] = {
 	{ 'e', "event", "EVENT,...", "count these events", set_spec, 0 },
-	{ 'C', "cpu", "LIST", "these CPUs (0-3,8), and not all", OPTION_TEXT(cpu_list) },
-	{ 'a', "all-cpus", NULL, "the hottest functions of all CPUs", OPTION_FLAG(all_cpus) },
+	{ 'C', "cpu", "LIST", "these CPUs (0-3,8), and not all", OPTION_TEXT(counting.cpu_list) },
+	{ 'a', "all-cpus", NULL, "the hottest functions of all CPUs", OPTION_FLAG(counting.all_cpus) },
 	{ 'p', "pid", "PID,...", "the hottest functions of processes", set_ids, true },
 	{ 't', "tid", "TID,...", "the hottest functions of threads", set_ids, false },
 	{ 'F', "freq", "N", "with -a, -p and -t, take about N samples per second of a thread or CPU (1000)",
 	  set_rate, 0 },
-	{ 'c', "count", "PERIOD", "take one after each PERIOD of events", OPTION_TEXT(period) },
+	{ 'c', "count", "PERIOD", "take one after each PERIOD of events", OPTION_TEXT(record.period) },
 	{ 's', "sort", "KEY,...", "rows by comm, pid, tid, cpu, dso and symbol", set_sort, 0 },
-	{ 0, "kind", "KIND", "CPUs of this kind", OPTION_TEXT(kind) },
+	{ 0, "kind", "KIND", "CPUs of this kind", OPTION_TEXT(counting.kind) },
 	{ 'A', "per-cpu", NULL, "a line for each CPU, as without it", set_split, SPLIT_CPU },
 	{ 0, "no-aggr", NULL, NULL, set_split, SPLIT_CPU },
 	{ 0, "per-core", NULL, "a line for each core", set_split, SPLIT_CORE },
@@ -449,10 +450,10 @@ static const struct option_entry top_options[] = {
 	{ 0, "wait", "SECONDS", "wait so long for counters that others have", set_wait, 0 },
 	{ 'D', "delay", "MS", NULL, set_delay, 0 },
 	{ 0, "control", "fifo:FILE", NULL, set_control, 0 },
-	{ 'o', "output", "FILE", "print to FILE", OPTION_TEXT(output) },
-	{ 0, "append", NULL, "with -o, add to the end of FILE", OPTION_FLAG(append) },
+	{ 'o', "output", "FILE", "print to FILE", OPTION_TEXT(show.file) },
+	{ 0, "append", NULL, "with -o, add to the end of FILE", OPTION_FLAG(show.append) },
 	{ 0, "log-fd", "N", NULL, set_log_fd, 0 },
-	{ 'v', "verbose", NULL, "also print each event's counter and its control", OPTION_FLAG(verbose) },
+	{ 'v', "verbose", NULL, "also print each event's counter and its control", OPTION_FLAG(show.verbose) },
 	OPTIONS_END
 };
 
@@ -463,8 +464,8 @@ static bool has_periods(const struct options *o)
 {
 	unsigned int i;
 
-	for (i = 0; i < o->nrspecs; i++)
-		if (strchr(o->specs[i], '='))
+	for (i = 0; i < o->counting.events.nr; i++)
+		if (strchr(o->counting.events.spec[i], '='))
 			return true;
 	return false;
 }
@@ -472,44 +473,47 @@ static bool has_periods(const struct options *o)
 /* True if functions are shown, and not counts of CPUs. */
 static bool shows_functions(const struct options *o)
 {
-	return o->targets.nr || (o->all_cpus && !o->split);
+	return o->counting.targets.nr || (o->counting.all_cpus && !o->counting.split);
 }
 
 static int finish_top_functions(struct options *o, struct error *e)
 {
-	if (o->split || o->delay || o->control)
+	if (o->counting.split || o->stat.delay || o->stat.control)
 		return fail_usage(e, o, "-p and -t show functions: -A, --per-core, --per-socket, --per-kind, -D and --control are for counts of CPUs");
 	if (report_check(&o->reporting, e))
 		return -1;
-	if (!o->interval)
-		o->interval = TOP_INTERVAL;
-	if (!o->sample.rate && !o->period && !has_periods(o))
-		o->sample.rate = TOP_RATE;
+	if (!o->stat.interval)
+		o->stat.interval = TOP_INTERVAL;
+	if (!o->record.sample.rate && !o->record.period && !has_periods(o))
+		o->record.sample.rate = TOP_RATE;
 	return finish_samples(o, e) || check_output(o, e) || check_targets(o, e) ? -1 : 0;
 }
 
 /* Set what perfex top does unless options say something else. */
 static int finish_top(struct options *o, struct error *e)
 {
-	if (*o->command)
+	if (*o->counting.command)
 		return fail_usage(e, o, "perfex top runs no command (perfex -- top runs the program of that name)");
 	if (shows_functions(o))
 		return finish_top_functions(o, e);
-	if (o->sample.rate || o->period || o->reporting.sort)
+	if (o->record.sample.rate || o->record.period || o->reporting.sort)
 		return fail_usage(e, o, "-F, -c and -s are for -a, -p and -t, which show functions");
-	o->top = true;
-	if (!o->cpu_list)
-		o->all_cpus = true;
-	if (!o->split)
-		o->split = SPLIT_CPU;
-	if (!o->interval)
-		o->interval = TOP_INTERVAL;
+	o->stat.top = true;
+	if (!o->counting.cpu_list)
+		o->counting.all_cpus = true;
+	if (!o->counting.split)
+		o->counting.split = SPLIT_CPU;
+	if (!o->stat.interval)
+		o->stat.interval = TOP_INTERVAL;
 	return check_gate(o, e) || check_output(o, e) || check_targets(o, e) ? -1 : 0;
 }
 
 static int run_top(const struct options *o, struct output *output, FILE *out, struct error *e)
 {
-	return o->top ? run_stat(o, output, out, e) : top_functions(o, out, e);
+	const struct reporting r = reporting_of(o);
+
+	return o->stat.top ? run_stat(o, output, out, e) :
+		top_functions(&o->counting, &o->record.sample, o->stat.interval, &r, out, e);
 }
 
 const struct command command_top = {

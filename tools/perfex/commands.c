@@ -85,7 +85,7 @@ const struct option_entry common_options[] = {
 
 /* --words: for completions. */
 static const struct option_entry help_options[] = {
-	{ 0, "words", NULL, NULL, OPTION_FLAG(verbose) },
+	{ 0, "words", NULL, NULL, OPTION_FLAG(show.verbose) },
 	OPTIONS_END
 };
 
@@ -100,15 +100,15 @@ static void print_command_words(FILE *f)
 
 static int finish_help(struct options *o, struct error *e)
 {
-	const struct command *command = o->nrfiles ? command_find(o->files[0]) : NULL;
+	const struct command *command = o->files.nr ? command_find(o->files.name[0]) : NULL;
 
-	if (o->nrfiles && !command)
+	if (o->files.nr && !command)
 		return fail_with(e, "perfex has no command '%.80s': perfex --help shows those that there are",
-				 o->files[0]);
+				 o->files.name[0]);
 	buffer_output();
-	if (o->verbose && command)
+	if (o->show.verbose && command)
 		option_table_words(stdout, command);
-	else if (o->verbose)
+	else if (o->show.verbose)
 		print_command_words(stdout);
 	else if (command)
 		option_table_help(stdout, command);

@@ -370,35 +370,35 @@ int cpus_divide(struct cpus *cpus, enum split split, struct error *e)
 	return err;
 }
 
-int cpus_choose(struct cpus *cpus, const struct options *o, struct kinds *kinds, kind_fn *try,
+int cpus_choose(struct cpus *cpus, const struct count_options *c, struct kinds *kinds, kind_fn *try,
 		void *arg, struct error *e)
 {
 	struct targets targets = { .nr = 0 };
 	int ret;
 
-	if (cpus_find(cpus, o->cpu_list, false, e))
+	if (cpus_find(cpus, c->cpu_list, false, e))
 		return -1;
 	targets.cpus = cpus->mask;
-	ret = kind_choose(o->kind, &targets, kinds, try, arg, e);
+	ret = kind_choose(c->kind, &targets, kinds, try, arg, e);
 	if (ret < 0)
 		return -1;
 	if (kinds->nr == 1 && kinds->info[0].nrkinds > 1 &&
-	    cpus_keep_kind(cpus, &kinds->info[0], o->cpu_list, e))
+	    cpus_keep_kind(cpus, &kinds->info[0], c->cpu_list, e))
 		return -1;
-	return cpus_divide(cpus, o->split, e) ? -1 : ret;
+	return cpus_divide(cpus, c->split, e) ? -1 : ret;
 }
 
-int cpus_choose_perf(struct cpus *cpus, const struct options *o, struct kinds *kinds,
+int cpus_choose_perf(struct cpus *cpus, const struct count_options *c, struct kinds *kinds,
 		     kind_fn *try, void *arg, struct error *e)
 {
 	int ret;
 
-	if (o->split == SPLIT_KIND)
+	if (c->split == SPLIT_KIND)
 		return fail_with(e, "perf_event does not know kinds of CPUs: --per-kind needs the module");
-	if (cpus_find(cpus, o->cpu_list, true, e))
+	if (cpus_find(cpus, c->cpu_list, true, e))
 		return -1;
 	ret = try(kinds, arg, e);
-	return ret < 0 || cpus_divide(cpus, o->split, e) ? -1 : ret;
+	return ret < 0 || cpus_divide(cpus, c->split, e) ? -1 : ret;
 }
 
 void cpus_free(struct cpus *cpus)

@@ -37,7 +37,7 @@ int cpus_divide(struct cpus *cpus, enum split split, struct error *e);
  * The same as cpus_choose(), for perf_event: *kinds describes it already.
  * Return: what try() returned, or -1 with *e.  The caller frees *cpus in both cases.
  */
-int cpus_choose_perf(struct cpus *cpus, const struct options *o, struct kinds *kinds,
+int cpus_choose_perf(struct cpus *cpus, const struct count_options *c, struct kinds *kinds,
 		     kind_fn *try, void *arg, struct error *e);
 void cpus_free(struct cpus *cpus);
 
@@ -46,7 +46,7 @@ void cpus_free(struct cpus *cpus);
  * CPUs of others.
  * Return: what try() returned, or -1 with *e.  The caller frees *cpus in both cases.
  */
-int cpus_choose(struct cpus *cpus, const struct options *o, struct kinds *kinds, kind_fn *try,
+int cpus_choose(struct cpus *cpus, const struct count_options *c, struct kinds *kinds, kind_fn *try,
 		void *arg, struct error *e);
 
 /*

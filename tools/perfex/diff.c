@@ -22,6 +22,7 @@ struct difference {
 };
 
 struct differences {
+	const char *const *files;
 	unsigned int nr, room;
 	struct difference *row;
 };
@@ -121,15 +122,15 @@ static int add_shares(struct differences *d, const struct profile *p, unsigned i
 	return err;
 }
 
-static int read_shares(struct differences *d, const struct options *o, unsigned int file,
+static int read_shares(struct differences *d, const struct reporting *o, unsigned int file,
 		       struct error *e)
 {
 	const struct details details = { .inlined = true };
 	struct profile p;
 	int err;
 
-	modules_use_directory(o->reporting.symfs);
-	err = profile_read(&p, o->files[file], false, &details, e);
+	modules_use_directory(o->symfs);
+	err = profile_read(&p, d->files[file], false, &details, e);
 	if (!err)
 		err = profile_filter(&p, o, e);
 	if (!err)
@@ -140,22 +141,22 @@ static int read_shares(struct differences *d, const struct options *o, unsigned 
 
 /* ---- counts ------------------------------------------------------------------------------ */
 
-static int read_counts(struct differences *d, const struct options *o, unsigned int file,
+static int read_counts(struct differences *d, const struct reporting *o, unsigned int file,
 		       struct error *e)
 {
 	struct records records = { 0 };
 	const struct count_record *r;
 	char name[300];
 	unsigned int i;
-	int err = records_read(&records, o->files[file], e);
+	int err = records_read(&records, d->files[file], e);
 
 	for (i = 0; !err && i < records.nr; i++) {
 		r = &records.record[i];
-		if (!records_wanted(r->name, o) || !r->counted)
+		if (!records_wanted(r->name, &o->events) || !r->counted)
 			continue;
 		if (r->at >= 0)
 			err = fail_with(e, "'%.200s' has the counts of intervals: diff takes those of whole runs, without -I",
-					o->files[file]);
+					d->files[file]);
 		snprintf(name, sizeof(name), "%s%s%s%s%s", r->part, *r->part ? " " : "", r->name,
 			 *r->unit ? ": " : "", r->unit);
 		if (!err)
@@ -203,17 +204,18 @@ static void print_json(FILE *f, const struct difference *row, bool share)
 	fputs("}\n", f);
 }
 
-static void print_differences(FILE *f, const struct differences *d, const struct options *o, bool share)
+static void print_differences(FILE *f, const struct differences *d, const struct showing *show,
+			      bool share)
 {
-	unsigned int i, shown = share && !o->verbose && d->nr > SHOWN ? SHOWN : d->nr;
+	unsigned int i, shown = share && !show->verbose && d->nr > SHOWN ? SHOWN : d->nr;
 
-	if (o->style == STYLE_JSON) {
+	if (show->style == STYLE_JSON) {
 		for (i = 0; i < d->nr; i++)
 			print_json(f, &d->row[i], share);
 		return;
 	}
 	fprintf(f, "\n %s in '%s' and in '%s':\n\n%*s  ", share ? "Shares of functions" : "Counts",
-		o->files[0], o->files[1], share ? 9 : 20, "old");
+		d->files[0], d->files[1], share ? 9 : 20, "old");
 	fprintf(f, "%*s  %9s\n\n", share ? 9 : 20, "new", "change");
 	for (i = 0; i < shown; i++) {
 		print_value(f, &d->row[i], 0, share);
@@ -244,21 +246,22 @@ static bool has_samples(const char *name)
 
 struct request {
 	FILE *out;
-	const struct options *o;
+	const char *const *files;
+	const struct reporting *o;
 };
 
 static int diff_in_child(void *arg, struct error *e)
 {
 	const struct request *r = arg;
-	const struct options *o = r->o;
-	const bool share = has_samples(o->files[0]);
-	struct differences d = { 0 };
+	const struct reporting *o = r->o;
+	const bool share = has_samples(r->files[0]);
+	struct differences d = { .files = r->files };
 	unsigned int file;
 	int err = 0;
 
-	if (share != has_samples(o->files[1]))
+	if (share != has_samples(r->files[1]))
 		return fail_with(e, "'%.200s' has samples, and '%.200s' has none: perfex diff compares two of one sort",
-				 o->files[!share], o->files[share]);
+				 r->files[!share], r->files[share]);
 	for (file = 0; !err && file < 2; file++)
 		err = share ? read_shares(&d, o, file, e) : read_counts(&d, o, file, e);
 	if (!err) {
@@ -266,21 +269,21 @@ static int diff_in_child(void *arg, struct error *e)
 		join_rows(&d);
 		if (share && d.nr)
 			qsort(d.row, d.nr, sizeof(*d.row), compare_changes);
-		print_differences(r->out, &d, o, share);
+		print_differences(r->out, &d, &o->show, share);
 		fflush(r->out);
 	}
 	differences_free(&d);
 	return err;
 }
 
-int diff_files(FILE *out, const struct options *o, struct error *e)
+int diff_files(FILE *out, const char *const *files, const struct reporting *o, struct error *e)
 {
-	struct request r = { out, o };
+	struct request r = { out, files, o };
 	unsigned int file;
 
 	for (file = 0; file < 2; file++)
-		if (access(o->files[file], R_OK))
+		if (access(files[file], R_OK))
 			return fail_with(e, "cannot read '%.200s': %s (perfex -- diff runs the program of that name)",
-					 o->files[file], strerror(errno));
+					 files[file], strerror(errno));
 	return work_in_child(diff_in_child, &r, true, e);
 }

@@ -545,7 +545,7 @@ static bool sort_samples(struct all_threads *all, const struct profile *p)
 	return true;
 }
 
-int export_firefox(FILE *f, struct profile *p, const struct options *o, struct error *e)
+int export_firefox(FILE *f, struct profile *p, const struct reporting *o, struct error *e)
 {
 	struct all_threads all = { 0 };
 	bool any = false;

@@ -59,7 +59,7 @@ static void print_paths(FILE *f, const struct profile *p, const struct tree *t, 
 	}
 }
 
-int export_folded(FILE *f, struct profile *p, const struct options *o, struct error *e)
+int export_folded(FILE *f, struct profile *p, const struct reporting *o, struct error *e)
 {
 	struct tree t;
 	uint32_t *path;

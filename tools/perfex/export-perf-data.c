@@ -608,18 +608,18 @@ static void put_all(struct writer *x, FILE *f)
 	put_features(x);
 }
 
-int export_perf_data(FILE *f, const struct options *o, struct error *e)
+int export_perf_data(FILE *f, const struct reporting *o, struct error *e)
 {
 	struct writer *x;
 	struct profile p;
 	struct reader *in;
 	int err = 0;
 
-	if (o->nrspecs || o->targets.nr || o->reporting.comm)
+	if (o->events.nr || o->targets.nr || o->comm)
 		return fail_with(e, "--export=perf writes all samples: perf report chooses among them, by --comm, --pid and --tid");
 	if (isatty(fileno(f)))
 		return fail_with(e, "perf.data is no text: name a file for it (-o)");
-	in = records_open(&p, o->report, e);
+	in = records_open(&p, o->file, e);
 	x = in ? calloc(1, sizeof(*x)) : NULL;
 	if (x) {
 		x->p = &p;

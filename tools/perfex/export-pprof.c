@@ -283,7 +283,7 @@ static int write_gzip(FILE *f, const struct message *m, struct error *e)
 	return ret == Z_STREAM_END ? 0 : fail_with(e, "cannot compress the profile");
 }
 
-int export_pprof(FILE *f, struct profile *p, const struct options *o, struct error *e)
+int export_pprof(FILE *f, struct profile *p, const struct reporting *o, struct error *e)
 {
 	struct pprof x = {
 		.p = p,

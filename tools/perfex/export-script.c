@@ -64,7 +64,7 @@ static void print_calls(FILE *f, const struct profile *p, uint32_t stack)
 	putc('\n', f);
 }
 
-int export_script(FILE *f, struct profile *p, const struct options *o, struct error *e)
+int export_script(FILE *f, struct profile *p, const struct reporting *o, struct error *e)
 {
 	const struct profile_thread *thread;
 	const struct profile_sample *sample;

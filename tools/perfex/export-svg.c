@@ -293,7 +293,7 @@ static void print_picture(struct picture *pic)
 		pic->rows ? script : "");
 }
 
-int export_svg(FILE *f, struct profile *p, const struct options *o, struct error *e)
+int export_svg(FILE *f, struct profile *p, const struct reporting *o, struct error *e)
 {
 	struct picture pic = { .f = f, .p = p };
 	struct tree t;

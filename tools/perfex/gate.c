@@ -82,7 +82,8 @@ static int open_descriptors(struct gate *gate, const char *text, struct error *e
 	return 0;
 }
 
-int gate_open(struct gate *gate, const struct options *o, unsigned int nrparts, struct error *e)
+int gate_open(struct gate *gate, const struct stat_options *o, unsigned int nrparts,
+	      struct error *e)
 {
 	memset(gate, 0, sizeof(*gate));
 	gate->control = gate->ack = -1;

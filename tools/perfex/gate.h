@@ -24,7 +24,8 @@ struct gate {
 };
 
 /* Return: 0, or -1 with *e.  gate_close() ends what was begun in both cases. */
-int gate_open(struct gate *gate, const struct options *o, unsigned int nrparts, struct error *e);
+int gate_open(struct gate *gate, const struct stat_options *o, unsigned int nrparts,
+	      struct error *e);
 void gate_close(struct gate *gate);
 
 /* Parse the argument of --control.  Return: 0, or -1 with *e. */

@@ -110,8 +110,8 @@ struct interval ticks_interval(struct ticks *t)
 	};
 }
 
-int ticks_open(struct ticks *t, const struct options *o, struct printing *p, const struct cpus *cpus,
-	       struct error *e)
+int ticks_open(struct ticks *t, const struct stat_options *o, struct printing *p,
+	       const struct cpus *cpus, struct error *e)
 {
 	t->o = o;
 	t->printing = p;

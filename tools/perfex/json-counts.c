@@ -287,17 +287,17 @@ int records_read(struct records *records, const char *name, struct error *e)
 	return err;
 }
 
-bool records_wanted(const char *name, const struct options *o)
+bool records_wanted(const char *name, const struct event_list *events)
 {
 	const size_t length = strlen(name);
 	unsigned int i;
 	const char *p;
 
-	for (i = 0; i < o->nrspecs; i++)
-		for (p = o->specs[i]; p; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL)
+	for (i = 0; i < events->nr; i++)
+		for (p = events->spec[i]; p; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL)
 			if (strcspn(p, ",") == length && !strncmp(p, name, length))
 				return true;
-	return !o->nrspecs;
+	return !events->nr;
 }
 
 void records_free(struct records *records)

@@ -30,7 +30,7 @@ struct records {
 int records_read(struct records *records, const char *name, struct error *e);
 
 /* True if -e of plot and merge names this, or there is no -e. */
-bool records_wanted(const char *name, const struct options *o);
+bool records_wanted(const char *name, const struct event_list *events);
 void records_free(struct records *records);
 
 #endif /* PERFEX_JSON_COUNTS_H */

@@ -31,17 +31,30 @@ static int check_written(FILE *f, const char *name, struct error *e)
 	return fail_with(e, "cannot write to %s: %s", name, errno ? strerror(errno) : "it has failed");
 }
 
+static int check_inputs(const struct options *o, struct error *e)
+{
+	unsigned int i;
+
+	if (o->report && !o->self_test &&
+	    output_check_input(&o->show, o->report, "the file to report", e))
+		return -1;
+	for (i = 0; i < o->files.nr; i++)
+		if (output_check_input(&o->show, o->files.name[i], "one of the files to read", e))
+			return -1;
+	return 0;
+}
+
 /* Do what the options say.  The output is kept if that has succeeded, or has published it. */
 static int run_options(const struct options *o, struct error *e)
 {
 	struct output output;
 	int file, ret, err;
 
-	if (o->as_user && user_choose(o->user, e))
+	if (o->counting.as_user && user_choose(o->counting.user, e))
 		return -1;
 	if (o->chosen->counts)
 		signals_count();
-	file = output_of_options(&output, o, e);
+	file = check_inputs(o, e) ? -1 : output_choose(&output, &o->show, e);
 	if (file < 0)
 		return -1;
 	ret = o->chosen->run(o, file ? &output : NULL, file ? output.f : stdout, e);
@@ -53,7 +66,7 @@ static int run_options(const struct options *o, struct error *e)
 
 int main(int argc, char **argv)
 {
-	struct options o = { .timeout = NO_TIMEOUT, .log_fd = -1 };
+	struct options o = { .counting.timeout = NO_TIMEOUT, .show.log_fd = -1 };
 	struct error e = { .status = STATUS_FAILED };
 	char *output = NULL;
 	int ret;
@@ -63,14 +76,14 @@ int main(int argc, char **argv)
 	ret = options_parse(argc, argv, &o, &e);
 	if (ret > 0) {
 		ret = 0;
-	} else if (!ret && o.output && file_name(&output, o.output, &e)) {
+	} else if (!ret && o.show.file && file_name(&output, o.show.file, &e)) {
 		ret = -1;
 	} else if (!ret) {
-		o.output = output;
+		o.show.file = output;
 		ret = run_options(&o, &e);
 	}
 	free(output);
-	free(o.files);
+	free(o.files.name);
 	if (ret >= 0 && (check_written(stdout, "standard output", &e) ||
 			 check_written(stderr, "standard error", &e)))
 		ret = -1;

@@ -11,12 +11,12 @@ static const struct perf_count *perf_of(const struct choice *choice)
 }
 
 /* Return: the command, or the processes and threads, for "Counts of ..."; allocated. */
-static char *describe_targets(const struct options *o, const struct kinds *kinds,
+static char *describe_targets(const struct count_options *c, const struct kinds *kinds,
 			      const struct cpus *cpus)
 {
 	const struct vperfctr_info *info = kinds->info;
 	const char *kind = kind_name(info);
-	const struct targets *targets = &o->targets;
+	const struct targets *targets = &c->targets;
 	char *text = NULL, **arg;
 	unsigned int i;
 	size_t size;
@@ -30,11 +30,11 @@ static char *describe_targets(const struct options *o, const struct kinds *kinds
 			targets->target[i].process ? "process" : "thread",
 			(int)targets->target[i].id);
 	if (cpus)
-		fprintf(f, "CPUs %s%s%s", cpus->list, o->cpu_list ? "" : ", system wide",
-			*o->command ? ", during " : "");
-	if (*o->command && !targets->nr) {
-		for (arg = o->command; *arg; arg++)
-			fprintf(f, "%s%s", arg == o->command ? "'" : " ", *arg);
+		fprintf(f, "CPUs %s%s%s", cpus->list, c->cpu_list ? "" : ", system wide",
+			*c->command ? ", during " : "");
+	if (*c->command && !targets->nr) {
+		for (arg = c->command; *arg; arg++)
+			fprintf(f, "%s%s", arg == c->command ? "'" : " ", *arg);
 		fputc('\'', f);
 	}
 	if (info->nrkinds > 1 && kinds->nr == 1 && !cpus) {
@@ -50,18 +50,19 @@ static char *describe_targets(const struct options *o, const struct kinds *kinds
 static int try_once(const struct choice *choice, struct ticks *ticks,
 		    struct vperfctr_control *control, struct result *r, struct error *e)
 {
-	const struct options *o = choice->o;
+	const struct count_options *c = choice->counting;
+	const struct stat_options *o = choice->o;
 	const struct interval interval = ticks_interval(ticks);
 
 	if (choice->cpus)
-		return cpus_count(choice->cpus, o->command, o->timeout, control, perf_of(choice),
+		return cpus_count(choice->cpus, c->command, c->timeout, control, perf_of(choice),
 				  &interval, NULL, r, e);
-	if (o->targets.nr)
-		return attach_and_count(&o->targets, o->command, o->timeout,
-					o->per_thread || o->verbose, control, perf_of(choice),
+	if (c->targets.nr)
+		return attach_and_count(&c->targets, c->command, c->timeout,
+					o->per_thread || choice->show->verbose, control, perf_of(choice),
 					&interval, NULL, r, e);
 	control->flags |= VPERFCTR_CONTROL_START_ON_EXEC;
-	return run_command(o->command, control, choice->perf, &interval, r, e);
+	return run_command(c->command, control, choice->perf, &interval, r, e);
 }
 
 static int count_once(const struct choice *choice, struct ticks *ticks,
@@ -89,8 +90,8 @@ static int count_once(const struct choice *choice, struct ticks *ticks,
 static int measure_once(const struct choice *choice, struct printing *p, unsigned int nrgroups,
 			struct result *r, struct error *e)
 {
-	const struct options *o = choice->o;
-	uint32_t flags = o->no_inherit ? 0 : VPERFCTR_CONTROL_INHERIT;
+	const struct stat_options *o = choice->o;
+	uint32_t flags = choice->counting->no_inherit ? 0 : VPERFCTR_CONTROL_INHERIT;
 	struct vperfctr_ctr chosen[MAX_KINDS * VPERFCTR_MAX_CTRS];
 	unsigned int at[VPERFCTR_MAX_CTRS];
 	struct vperfctr_control control;
@@ -116,7 +117,7 @@ static int measure_once(const struct choice *choice, struct printing *p, unsigne
 		if (fall_back_to_stderr(p))
 			print_result(p, r);
 	}
-	if (!err && (o->style != STYLE_TEXT || (o->interval && r->complete))) {
+	if (!err && (choice->show->style != STYLE_TEXT || (o->interval && r->complete))) {
 		print_remarks(r);
 		refusals_print(stderr, &choice->refused, "perfex: ", "\n");
 	}
@@ -134,33 +135,33 @@ static int measure_once(const struct choice *choice, struct printing *p, unsigne
 static int choose_for_cpus(struct choice *choice, struct cpus *cpus, struct error *e)
 {
 	choice->cpus = cpus;
-	return cpus_choose(cpus, choice->o, &choice->kinds, choose_events, choice, e);
+	return cpus_choose(cpus, choice->counting, &choice->kinds, choose_events, choice, e);
 }
 
 static int measure_choice(struct choice *choice, unsigned int nrgroups, struct output *out,
 			  struct error *e)
 {
 	const struct vperfctr_info *info = choice->kinds.info;
-	const struct options *o = choice->o;
+	const struct stat_options *o = choice->o;
 	struct result result = { 0 };
 	struct printing p = {
 		.f = out ? out->f : o->top ? stdout : stderr, .output = out,
-		.style = o->style, .separator = o->separator,
+		.style = choice->show->style, .separator = choice->show->separator,
 		.events = choice->events, .refused = &choice->refused, .metrics = &choice->metrics, .info = info,
-		.verbose = o->verbose, .per_thread = o->per_thread,
-		.cpus = choice->cpus, .split = o->split, .nrparts = nr_cpu_parts(choice),
+		.verbose = choice->show->verbose, .per_thread = o->per_thread,
+		.cpus = choice->cpus, .split = choice->counting->split, .nrparts = nr_cpu_parts(choice),
 	};
 	char *what;
 	int err;
 
-	if (!o->no_inherit && !choice->cpus && !(info->features & VPERFCTR_FEATURE_INHERIT))
+	if (!choice->counting->no_inherit && !choice->cpus && !(info->features & VPERFCTR_FEATURE_INHERIT))
 		return fail_with(e, "this module cannot count children: use --no-inherit");
-	if (o->verbose && choice->perf && !choice->said)
+	if (choice->show->verbose && choice->perf && !choice->said)
 		fputs("perfex: counts by perf_event\n", stderr);
-	else if (o->verbose && !choice->perf)
+	else if (choice->show->verbose && !choice->perf)
 		print_control(stderr, choice->events, &choice->kinds, choice->ctr);
 
-	what = describe_targets(o, &choice->kinds, choice->cpus);
+	what = describe_targets(choice->counting, &choice->kinds, choice->cpus);
 	p.what = what ? what : "?";
 	err = measure_once(choice, &p, nrgroups, &result, e);
 	free(what);
@@ -180,9 +181,9 @@ static int measure_choice(struct choice *choice, unsigned int nrgroups, struct o
 static int measure_module(struct choice *choice, struct cpus *cpus, struct output *out,
 			  struct error *e)
 {
-	const struct options *o = choice->o;
-	int nrgroups = options_cpus(o) ? choose_for_cpus(choice, cpus, e) :
-		kind_choose(o->kind, &o->targets, &choice->kinds, choose_events, choice, e);
+	const struct count_options *c = choice->counting;
+	int nrgroups = counts_cpus(c) ? choose_for_cpus(choice, cpus, e) :
+		kind_choose(c->kind, &c->targets, &choice->kinds, choose_events, choice, e);
 
 	if (choice->refused.nr && perf_counts_all(choice)) {
 		fail_with(e, "by the module, %.1100s", choice->refused.list->why);
@@ -192,15 +193,16 @@ static int measure_module(struct choice *choice, struct cpus *cpus, struct outpu
 	return nrgroups < 0 ? -1 : measure_choice(choice, (unsigned int)nrgroups, out, e);
 }
 
-int measure(const struct options *o, struct output *out, struct error *e)
+int measure(const struct count_options *c, const struct stat_options *o, const struct showing *show,
+	    struct output *out, struct error *e)
 {
 	struct error module = { .text = "" };
-	struct choice choice = { .o = o };
+	struct choice choice = { .counting = c, .o = o, .show = show };
 	struct cpus cpus = { 0 };
 	unsigned int i;
 	int ret = -1;
 
-	if (backend_choose(&choice.backend, o, e))
+	if (backend_choose(&choice.backend, c, e))
 		return -1;
 	if ((o->nrmetrics || o->detail) && metrics_load(e))
 		return -1;
@@ -208,7 +210,7 @@ int measure(const struct options *o, struct output *out, struct error *e)
 	if (choice.backend != BACKEND_PERF)
 		ret = measure_module(&choice, &cpus, out, e);
 	/* An error that the module causes is one before the command has run. */
-	if (ret < 0 && e->unusable && choice.backend == BACKEND_AUTO && backend_perf_can(o)) {
+	if (ret < 0 && e->unusable && choice.backend == BACKEND_AUTO && backend_perf_can(c)) {
 		module = *e;
 		cpus_free(&cpus);
 		cpus = (struct cpus){ 0 };

@@ -11,7 +11,9 @@
 
 /* The events to count: events[k] and ctr[k] are for kinds.info[k]. */
 struct choice {
-	const struct options *o;
+	const struct count_options *counting;
+	const struct stat_options *o;
+	const struct showing *show;
 	struct kinds kinds;
 	struct events events[MAX_KINDS];
 	struct refusals refused;
@@ -60,8 +62,8 @@ bool perf_counts_all(const struct choice *choice);
  * Do what the options say before a run, or after it.
  * Return: 0, or -1 with *e: a command has failed
  */
-int before_run(const struct options *o, struct error *e);
-int after_run(const struct options *o, struct error *e);
+int before_run(const struct stat_options *o, struct error *e);
+int after_run(const struct stat_options *o, struct error *e);
 
 /* How long --wait lets perfex wait. */
 struct patience {
@@ -90,7 +92,7 @@ int measure_series(const struct choice *choice, struct printing *p, unsigned int
 /* ---- interval-output.c -------------------------------------------------------------------- */
 
 struct ticks {
-	const struct options *o;
+	const struct stat_options *o;
 	struct printing *printing;
 	struct sums before;
 	struct part *parts;	/* of CPUs or threads, in this interval */
@@ -102,8 +104,8 @@ struct ticks {
 };
 
 /* Return: 0, or -1 with *e. */
-int ticks_open(struct ticks *t, const struct options *o, struct printing *p, const struct cpus *cpus,
-	       struct error *e);
+int ticks_open(struct ticks *t, const struct stat_options *o, struct printing *p,
+	       const struct cpus *cpus, struct error *e);
 void ticks_close(struct ticks *t);
 
 /* Return: the interval whose counts are printed. */

@@ -115,17 +115,17 @@ static void end_file(struct rows *rows, unsigned int file, const char *name)
 	}
 }
 
-static int add_file(struct rows *rows, const struct records *records, const struct options *o,
-		    unsigned int file, struct error *e)
+static int add_file(struct rows *rows, const struct records *records,
+		    const struct event_list *events, unsigned int file, const char *name,
+		    struct error *e)
 {
-	const char *name = o->files[file];
 	struct row *row;
 	unsigned int i;
 
 	for (i = 0; i < records->nr; i++) {
 		const struct count_record *r = &records->record[i];
 
-		if (!records_wanted(r->name, o))
+		if (!records_wanted(r->name, events))
 			continue;
 		if (r->at >= 0)
 			return fail_with(e, "'%.200s' has the counts of intervals: merge takes those of whole runs, without -I",
@@ -144,16 +144,16 @@ static int add_file(struct rows *rows, const struct records *records, const stru
 }
 
 /* A sum over some of the files would be wrong. */
-static int check_rows(const struct rows *rows, const struct options *o, struct error *e)
+static int check_rows(const struct rows *rows, unsigned int nrfiles, struct error *e)
 {
 	unsigned int i;
 
 	if (!rows->nr)
 		return fail_with(e, "the files have no event or metric of -e");
 	for (i = 0; i < rows->nr; i++)
-		if (rows->row[i].nrfiles != o->nrfiles)
+		if (rows->row[i].nrfiles != nrfiles)
 			return fail_with(e, "only %u of %u files have '%.100s': count the same in all, or leave it out by -e",
-					 rows->row[i].nrfiles, o->nrfiles, rows->row[i].name);
+					 rows->row[i].nrfiles, nrfiles, rows->row[i].name);
 	return 0;
 }
 
@@ -228,42 +228,44 @@ static void print_json(FILE *f, const struct row *row)
 	fputs("}\n", f);
 }
 
-static void print_rows(FILE *f, const struct rows *rows, const struct options *o)
+static void print_rows(FILE *f, const struct rows *rows, unsigned int nrfiles,
+		       const struct showing *show)
 {
 	unsigned int i;
 
-	if (o->style == STYLE_TEXT)
-		fprintf(f, "\n Counts of %u files:\n\n%20s %18s %18s %18s %9s\n\n", o->nrfiles, "sum", "mean",
+	if (show->style == STYLE_TEXT)
+		fprintf(f, "\n Counts of %u files:\n\n%20s %18s %18s %18s %9s\n\n", nrfiles, "sum", "mean",
 			"least", "most", "imbalance");
 	for (i = 0; i < rows->nr; i++)
-		if (o->style == STYLE_JSON)
+		if (show->style == STYLE_JSON)
 			print_json(f, &rows->row[i]);
-		else if (o->style == STYLE_CSV)
-			print_csv(f, &rows->row[i], o->separator);
+		else if (show->style == STYLE_CSV)
+			print_csv(f, &rows->row[i], show->separator);
 		else
 			print_text(f, &rows->row[i]);
-	if (o->style == STYLE_TEXT)
+	if (show->style == STYLE_TEXT)
 		fputc('\n', f);
 }
 
-int merge_counts(FILE *out, const struct options *o, struct error *e)
+int merge_counts(FILE *out, const struct file_list *files, const struct event_list *events,
+		 const struct showing *show, struct error *e)
 {
-	struct records *records = calloc(o->nrfiles, sizeof(*records));
+	struct records *records = calloc(files->nr, sizeof(*records));
 	struct rows rows = { .nr = 0 };
 	unsigned int i;
 	int err = records ? 0 : fail_with(e, "out of memory");
 
 	/* Names in rows are those of the records. */
-	for (i = 0; !err && i < o->nrfiles; i++) {
-		err = records_read(&records[i], o->files[i], e);
+	for (i = 0; !err && i < files->nr; i++) {
+		err = records_read(&records[i], files->name[i], e);
 		if (!err)
-			err = add_file(&rows, &records[i], o, i, e);
+			err = add_file(&rows, &records[i], events, i, files->name[i], e);
 	}
 	if (!err)
-		err = check_rows(&rows, o, e);
+		err = check_rows(&rows, files->nr, e);
 	if (!err)
-		print_rows(out, &rows, o);
-	for (i = 0; records && i < o->nrfiles; i++)
+		print_rows(out, &rows, files->nr, show);
+	for (i = 0; records && i < files->nr; i++)
 		records_free(&records[i]);
 	free(records);
 	free(rows.row);

@@ -14,6 +14,29 @@ struct command;
 struct output;
 struct parsing;
 
+/* The command line.  A command hands on the parts that it has. */
+struct options {
+	const struct command *chosen;	/* what to do */
+	struct count_options counting;
+	struct stat_options stat;
+	struct record_options {
+		struct sample_spec sample;
+		const char *period;	/* of -c; NULL: not said */
+		unsigned int max_stack;	/* return addresses in each sample; 0: not said */
+	} record;
+	struct reporting reporting;	/* see reporting_of() */
+	struct showing show;
+	struct file_list files;
+	const char **words;		/* that perfex list looks for */
+	const char *report;		/* a file of samples to read, or of self-test's to write */
+	bool holders;			/* of perfex info */
+	bool self_test;
+	const char *checks;		/* of self-test; NULL: all */
+};
+
+/* Return: 0: do what they say; 1: done, exit successfully; -1: *e */
+int options_parse(int argc, char **argv, struct options *o, struct error *e);
+
 /* An option of a command. */
 struct option_entry {
 	char letter;		/* 0: none */
@@ -148,6 +171,8 @@ int check_targets(const struct options *o, struct error *e);
 /* Choose the events and the periods of samples. */
 int finish_samples(struct options *o, struct error *e);
 int check_output(const struct options *o, struct error *e);
+/* Return: o->reporting with the file, events, threads and output that are asked for. */
+struct reporting reporting_of(const struct options *o);
 /* The command takes no words.  what: "perfex doctor" */
 int check_no_words(const struct options *o, const char *what, struct error *e);
 

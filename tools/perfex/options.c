@@ -24,7 +24,7 @@ int parse_number(unsigned int *n, const char *arg, unsigned int most, const char
 
 int check_no_words(const struct options *o, const char *what, struct error *e)
 {
-	if (!o->nrfiles && !*o->command)
+	if (!o->files.nr && !*o->counting.command)
 		return 0;
 	return fail_with(e, "%s has no arguments (perfex -- %s runs the program of that name): see %s",
 			 what, o->chosen->name, help_of(o));
@@ -63,7 +63,7 @@ static int set_sample(struct parsing *p, const char *arg, struct error *e)
 	if (stand_for(p, &command_record, e))
 		return -1;
 	arg = find_sample_argument(p, arg);
-	return arg ? sample_parse(&p->o->sample, arg, e) : 0;
+	return arg ? sample_parse(&p->o->record.sample, arg, e) : 0;
 }
 
 static int set_self_test(struct parsing *p, const char *arg, struct error *e)
@@ -122,15 +122,15 @@ static int take_words(struct parsing *p, struct error *e)
 	int ret = 0;
 
 	/* There are not more than words of the command line.  NULL ends them. */
-	o->files = calloc((size_t)p->argc + 1, sizeof(*o->files));
-	if (!o->files)
+	o->files.name = calloc((size_t)p->argc + 1, sizeof(*o->files.name));
+	if (!o->files.name)
 		return fail_with(e, "out of memory");
 	for (;;) {
 		if (!p->ended)
 			ret = option_table_parse(p, e);
 		if (ret || !p->argv[p->next])
 			return ret;
-		o->files[o->nrfiles++] = p->argv[p->next++];
+		o->files.name[o->files.nr++] = p->argv[p->next++];
 	}
 }
 
@@ -205,6 +205,6 @@ int options_parse(int argc, char **argv, struct options *o, struct error *e)
 	free(p.used);
 	if (ret)
 		return ret;
-	o->command = o->files ? argv + argc : argv + p.next;
+	o->counting.command = o->files.name ? argv + argc : argv + p.next;
 	return o->chosen->finish(o, e);
 }

@@ -273,31 +273,25 @@ static bool same_file(const char *a, const char *b)
 	return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-/* Files that are read must not be replaced by what is written about them. */
-static int check_inputs(const struct options *o, struct error *e)
+int output_check_input(const struct showing *show, const char *input, const char *what,
+		       struct error *e)
 {
-	unsigned int i;
-
-	if (o->report && !o->self_test && same_file(o->report, o->output))
-		return fail_with(e, "'%s' is the file to report, and -o would replace it: name another",
-				 o->output);
-	for (i = 0; i < o->nrfiles; i++)
-		if (same_file(o->files[i], o->output))
-			return fail_with(e, "'%s' is one of the files to read, and -o would replace it: name another",
-					 o->output);
-	return 0;
+	if (!show->file || !same_file(input, show->file))
+		return 0;
+	return fail_with(e, "'%s' is %s, and -o would replace it: name another",
+			 show->file, what);
 }
 
-int output_of_options(struct output *out, const struct options *o, struct error *e)
+int output_choose(struct output *out, const struct showing *show, struct error *e)
 {
-	unsigned int flags = o->append ? OUTPUT_APPEND : 0;
+	unsigned int flags = show->append ? OUTPUT_APPEND : 0;
 
-	if (o->log_fd >= 0)
-		return output_open_descriptor(out, o->log_fd, e) ? -1 : 1;
-	if (!o->output)
+	if (show->log_fd >= 0)
+		return output_open_descriptor(out, show->log_fd, e) ? -1 : 1;
+	if (!show->file)
 		return 0;
 	/* Samples are addresses and paths of a program, and so a secret of the user. */
-	if (o->sampling)
-		flags |= OUTPUT_PRIVATE | (o->keep_old ? OUTPUT_KEEP_OLD : 0);
-	return check_inputs(o, e) || output_open(out, o->output, flags, e) ? -1 : 1;
+	if (show->samples)
+		flags |= OUTPUT_PRIVATE | (show->keep_old ? OUTPUT_KEEP_OLD : 0);
+	return output_open(out, show->file, flags, e) ? -1 : 1;
 }

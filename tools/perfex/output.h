@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 
 struct error;
-struct options;
+struct showing;
 
 enum {
 	OUTPUT_APPEND = 1,	/* to what an existing file has */
@@ -78,7 +78,14 @@ int output_error(FILE *f);
  * Open the output of -o or --log-fd.
  * Return: 1; 0: the options name none; -1: *e.
  */
-int output_of_options(struct output *out, const struct options *o, struct error *e);
+int output_choose(struct output *out, const struct showing *show, struct error *e);
+
+/*
+ * A file that is read must not be replaced by what is written about it.
+ * Return: 0, or -1 with *e.
+ */
+int output_check_input(const struct showing *show, const char *input, const char *what,
+		       struct error *e);
 
 /* ---- output-place.c ---------------------------------------------------------------- */
 

@@ -494,30 +494,6 @@ struct sample_spec {
 /* Parse the argument of --sample. */
 int sample_parse(struct sample_spec *spec, const char *arg, struct error *e);
 
-struct options;
-struct output;
-
-/*
- * Sample as the options say: write the samples to `out`, and a line about them to standard
- * error.
- * Return: the exit status, or -1 with *e.
- */
-int sample(const struct options *o, struct output *out, struct error *e);
-
-/* How --report shows samples. */
-struct reporting {
-	const char *sort;		/* keys, with commas; NULL: not said */
-	bool children;			/* with what functions have called */
-	bool callers, callees;		/* also print these trees */
-	const char *comm;		/* names of threads, with commas; NULL: all */
-	const char *export;		/* a format; NULL: text */
-	const char *annotate;		/* a function; NULL: tables */
-	const char *symfs;		/* a directory with other files; NULL: none */
-	double percent_limit;		/* rows below it are left out; 0: none */
-	bool no_inline;			/* inlined code counts as the function that it is in */
-	bool stdio;			/* text, on a terminal too */
-};
-
 /* ---- attach -------------------------------------------------------------------- */
 
 #define MAX_TARGETS	256
@@ -649,47 +625,42 @@ char *thousands(char *buf, uint64_t n);
 /* Print no commas from now on. */
 void thousands_off(void);
 
-/* ---- counting -------------------------------------------------------------------- */
-
 #define MAX_SPECS	64
 
 /* The part of the kernel that counts a command. */
 enum backend { BACKEND_UNSAID, BACKEND_AUTO, BACKEND_MODULE, BACKEND_PERF };
 
-/* Translate a backend's name; what: where it comes from.  Return: 0, or -1 with *e. */
-int backend_parse(enum backend *backend, const char *name, const char *what, struct error *e);
-struct options;
-/* Return in *backend what the options or the environment say; the option is stronger. */
-int backend_choose(enum backend *backend, const struct options *o, struct error *e);
-/* True if perf_event can do what is asked for: it knows no kinds of CPUs. */
-bool backend_perf_can(const struct options *o);
-struct command;
+/* ---- what is asked for: the options of commands, by concern ------------------------- */
 
-struct options {
-	const struct command *chosen;	/* what to do */
-	const char *specs[MAX_SPECS];
-	unsigned int nrspecs;
-	const char *metrics[MAX_SPECS];	/* of -M */
-	unsigned int nrmetrics;
-	unsigned int detail;		/* how often -d was given */
-	const char *output;		/* NULL: not said */
-	bool append;			/* to the output */
-	int log_fd;			/* -1: not said */
-	bool holders, verbose, quiet, no_inherit, per_thread;
+/* Events of -e. */
+struct event_list {
+	const char *spec[MAX_SPECS];
+	unsigned int nr;
+};
+
+/* The events, threads or CPUs to count or sample, how long, and by which part of the kernel. */
+struct count_options {
+	struct event_list events;
 	struct targets targets;
 	bool all_cpus;			/* -a */
 	const char *cpu_list;		/* of -C; NULL: none */
+	const char *kind;		/* of CPUs; NULL: any */
 	enum split split;
-	bool top;
-	const char **files;		/* to read, as plot and merge do; allocated */
-	unsigned int nrfiles;
-	const char **words;		/* that perfex list looks for */
-	const char *prometheus;		/* a file; NULL: none */
+	bool no_inherit;
 	bool as_user;			/* --user */
 	const char *user;		/* its argument; NULL: none */
 	double timeout;
-	enum style style;
-	const char *separator;
+	enum backend backend;
+	char **command;
+};
+
+/* Only of counting: stat and top. */
+struct stat_options {
+	const char *metrics[MAX_SPECS];	/* of -M */
+	unsigned int nrmetrics;
+	unsigned int detail;		/* how often -d was given */
+	bool per_thread, top;
+	const char *prometheus;		/* a file; NULL: none */
 	int delay;			/* milliseconds; negative: until a command; 0: none */
 	const char *control;		/* where commands come from; NULL: none */
 	double wait;			/* seconds for counters that are busy; 0: none */
@@ -697,31 +668,61 @@ struct options {
 	const char *pre, *post;		/* commands to run before and after each run; or NULL */
 	bool sync;			/* write all files to disks before each run */
 	bool runs_auto;			/* as many runs as the events need */
-	const char *kind;		/* of CPUs; NULL: any */
-	enum backend backend;
 	bool strict;			/* one refused event refuses all */
 	unsigned int interval;		/* milliseconds; 0: none */
-	const char *report;
-	bool self_test;
-	const char *checks;		/* of --self-test; NULL: all */
-	struct reporting reporting;
-	char keys[256];			/* of --sort, in perfex's words */
-	bool sampling;
-	bool keep_old;			/* the old file of samples, under another name */
-	const char *period;		/* of -c; NULL: not said */
-	struct sample_spec sample;
-	unsigned int max_stack;		/* return addresses in each sample; 0: not said */
-	char **command;
 };
 
-/* True if CPUs are counted, and not threads. */
-static inline bool options_cpus(const struct options *o)
-{
-	return o->all_cpus || o->cpu_list;
-}
+/* How output looks, and where it goes. */
+struct showing {
+	enum style style;
+	const char *separator;		/* of STYLE_CSV */
+	bool verbose, quiet;
+	const char *file;		/* NULL: not said */
+	int log_fd;			/* -1: not said */
+	bool append;			/* to the file */
+	bool samples;			/* they are written, and not text */
+	bool keep_old;			/* the old file of samples, under another name */
+};
 
-/* Return: 0: do what they say; 1: done, exit successfully; -1: *e */
-int options_parse(int argc, char **argv, struct options *o, struct error *e);
+/* Which samples of a file are shown, and how. */
+struct reporting {
+	const char *file;
+	struct event_list events;	/* none: all */
+	struct targets targets;		/* none: all */
+	struct showing show;
+	const char *sort;		/* keys, with commas; NULL: not said */
+	bool children;			/* with what functions have called */
+	bool callers, callees;		/* also print these trees */
+	const char *comm;		/* names of threads, with commas; NULL: all */
+	const char *export;		/* a format; NULL: text */
+	const char *annotate;		/* a function; NULL: tables */
+	const char *symfs;		/* a directory with other files; NULL: none */
+	double percent_limit;		/* rows below it are left out; 0: none */
+	bool no_inline;			/* inlined code counts as the function that it is in */
+	bool stdio;			/* text, on a terminal too */
+	char keys[256];			/* of `sort`, in perfex's words */
+};
+
+/* Files to read, as plot and merge do. */
+struct file_list {
+	const char **name;		/* allocated; NULL ends them */
+	unsigned int nr;
+};
+
+/* ---- counting -------------------------------------------------------------------- */
+
+/* Translate a backend's name; what: where it comes from.  Return: 0, or -1 with *e. */
+int backend_parse(enum backend *backend, const char *name, const char *what, struct error *e);
+/* Return in *backend what the options or the environment say; the option is stronger. */
+int backend_choose(enum backend *backend, const struct count_options *c, struct error *e);
+/* True if perf_event can do what is asked for: it knows no kinds of CPUs. */
+bool backend_perf_can(const struct count_options *c);
+
+/* True if CPUs are counted, and not threads. */
+static inline bool counts_cpus(const struct count_options *c)
+{
+	return c->all_cpus || c->cpu_list;
+}
 
 /*
  * Replace %h, %p and %r in a name by the host, the process and the rank.  The caller frees
@@ -731,28 +732,39 @@ int options_parse(int argc, char **argv, struct options *o, struct error *e);
 int file_name(char **name, const char *pattern, struct error *e);
 
 /*
- * Count as the options say, and print to `out`; NULL: print to standard error.
+ * Count what is asked for, and print to `out`; NULL: print to standard error.
  * Return: the exit status, or -1 with *e.
  */
-int measure(const struct options *o, struct output *out, struct error *e);
+int measure(const struct count_options *c, const struct stat_options *o, const struct showing *show,
+	    struct output *out, struct error *e);
+
+/*
+ * Sample what is asked for: write the samples to `out`, and a line about them to standard
+ * error.
+ * Return: the exit status, or -1 with *e.
+ */
+int sample(const struct count_options *c, const struct sample_spec *spec, const struct showing *show,
+	   struct output *out, struct error *e);
 
 /* Print the samples in such a file, or export them. */
-int report_samples(FILE *out, const struct options *o, struct error *e);
+int report_samples(FILE *out, const struct reporting *o, struct error *e);
 /* The same without the limits of work.h, for tests. */
-int report_here(FILE *out, const struct options *o, struct error *e);
+int report_here(FILE *out, const struct reporting *o, struct error *e);
 /* Return: 0, or -1 with *e if the options of --report have wrong arguments. */
 int report_check(const struct reporting *r, struct error *e);
 
 /* Draw the intervals in a file.  Return: 0, or -1 with *e. */
-int plot_counts(FILE *out, const struct options *o, struct error *e);
+int plot_counts(FILE *out, const struct file_list *files, const struct event_list *events,
+		const struct showing *show, struct error *e);
 /* True if there is a picture of the sort that the name ends with. */
 bool plot_can_write(const char *name);
 
 /* Print the sums and means of the counts in several files.  Return: 0, or -1 with *e. */
-int merge_counts(FILE *out, const struct options *o, struct error *e);
+int merge_counts(FILE *out, const struct file_list *files, const struct event_list *events,
+		 const struct showing *show, struct error *e);
 
 /* Print what differs between two files of samples, or of counts.  Return: 0, or -1 with *e. */
-int diff_files(FILE *out, const struct options *o, struct error *e);
+int diff_files(FILE *out, const char *const *files, const struct reporting *o, struct error *e);
 
 /* Print "0-3,8", or "none". */
 void print_bits(FILE *f, uint64_t mask);

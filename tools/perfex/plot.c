@@ -150,8 +150,8 @@ static bool has_points(const struct panel *panel)
 	return false;
 }
 
-static int make_curves(struct plot *plot, const struct records *records, const struct options *o,
-		       const char *name, struct error *e)
+static int make_curves(struct plot *plot, const struct records *records,
+		       const struct event_list *events, const char *name, struct error *e)
 {
 	double from = 0, now = -1;
 	unsigned int i;
@@ -170,7 +170,7 @@ static int make_curves(struct plot *plot, const struct records *records, const s
 			from = now < 0 ? 0 : now;
 			now = r->at;
 		}
-		if (!records_wanted(r->name, o))
+		if (!records_wanted(r->name, events))
 			continue;
 		if (add_record(plot, r, r->metric ? METRIC : RATE, from, e) ||
 		    (is_new_ratio(r) && add_record(plot, r, RATIO, from, e)))
@@ -514,9 +514,10 @@ bool plot_can_write(const char *name)
 	return ends_with(name, ".svg") || ends_with(name, ".html");
 }
 
-int plot_counts(FILE *out, const struct options *o, struct error *e)
+int plot_counts(FILE *out, const struct file_list *files, const struct event_list *events,
+		const struct showing *show, struct error *e)
 {
-	const char *name = o->files[0];
+	const char *name = files->name[0];
 	char *title = strdup(strrchr(name, '/') ? strrchr(name, '/') + 1 : name);
 	struct plot *plot = calloc(1, sizeof(*plot));
 	FILE *gnuplot = plot ? tmpfile() : NULL;
@@ -529,13 +530,13 @@ int plot_counts(FILE *out, const struct options *o, struct error *e)
 	err = gnuplot && title ? records_read(&records, name, e) :
 			fail_with(e, "cannot make a temporary file: %s", strerror(errno));
 	if (!err)
-		err = make_curves(plot, &records, o, name, e);
+		err = make_curves(plot, &records, events, name, e);
 	if (!err) {
 		print_script(gnuplot, plot, title);
 		picture = run_gnuplot(gnuplot, e);
 		err = picture ? 0 : -1;
 	}
-	if (!err && ends_with(o->output, ".html"))
+	if (!err && ends_with(show->file, ".html"))
 		print_page(out, plot, picture, title);
 	else if (!err)
 		fputs(picture, out);

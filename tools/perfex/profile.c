@@ -219,23 +219,23 @@ static bool is_listed(const char *list, const char *name)
 	return false;
 }
 
-static bool wants_event(const struct options *o, const char *name)
+static bool wants_event(const struct reporting *o, const char *name)
 {
 	unsigned int i;
 
-	for (i = 0; i < o->nrspecs; i++)
-		if (is_listed(o->specs[i], name))
+	for (i = 0; i < o->events.nr; i++)
+		if (is_listed(o->events.spec[i], name))
 			return true;
-	return !o->nrspecs;
+	return !o->events.nr;
 }
 
 /* -p and -t: one of them is enough. */
-static bool wants_thread(const struct options *o, const struct profile *p,
+static bool wants_thread(const struct reporting *o, const struct profile *p,
 			 const struct profile_thread *thread)
 {
 	unsigned int i;
 
-	if (o->reporting.comm && !(thread->comm && is_listed(o->reporting.comm,
+	if (o->comm && !(thread->comm && is_listed(o->comm,
 							     string_of(p, thread->comm))))
 		return false;
 	for (i = 0; i < o->targets.nr; i++) {
@@ -248,7 +248,7 @@ static bool wants_thread(const struct options *o, const struct profile *p,
 }
 
 /* Leave out events that are not wanted: those that remain keep their order. */
-static unsigned int filter_events(struct profile *p, const struct options *o,
+static unsigned int filter_events(struct profile *p, const struct reporting *o,
 				  unsigned int *number)
 {
 	unsigned int i, nr = 0;
@@ -268,13 +268,13 @@ static unsigned int filter_events(struct profile *p, const struct options *o,
 	return nr;
 }
 
-int profile_filter(struct profile *p, const struct options *o, struct error *e)
+int profile_filter(struct profile *p, const struct reporting *o, struct error *e)
 {
 	unsigned int number[MAX_SAMPLED];
 	size_t i, nr = 0;
 
 	if (!filter_events(p, o, number))
-		return fail_with(e, "'%s' has no samples of %.200s", p->name, o->specs[0]);
+		return fail_with(e, "'%s' has no samples of %.200s", p->name, o->events.spec[0]);
 	p->taken = 0;
 	for (i = 0; i < p->nrsamples; i++) {
 		struct profile_sample *sample = &p->samples[i];

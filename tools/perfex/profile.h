@@ -273,7 +273,7 @@ int profile_group(const struct profile *p, struct hash_table *t, bool cpus, stru
 unsigned int profile_path(const struct profile *p, uint32_t stack, uint32_t *frames);
 
 /* Forget the samples that the options do not ask for. */
-int profile_filter(struct profile *p, const struct options *o, struct error *e);
+int profile_filter(struct profile *p, const struct reporting *o, struct error *e);
 
 /* Let inlined code be that of the function that it is in. */
 void profile_join_inlined(struct profile *p);
@@ -283,15 +283,15 @@ void profile_file_label(const struct profile *p, uint32_t file, char *buf, size_
 
 /* ---- exports, of the first event but for pprof's, which has all ------------------------ */
 
-int export_folded(FILE *f, struct profile *p, const struct options *o, struct error *e);
-int export_svg(FILE *f, struct profile *p, const struct options *o, struct error *e);
-int export_pprof(FILE *f, struct profile *p, const struct options *o, struct error *e);
+int export_folded(FILE *f, struct profile *p, const struct reporting *o, struct error *e);
+int export_svg(FILE *f, struct profile *p, const struct reporting *o, struct error *e);
+int export_pprof(FILE *f, struct profile *p, const struct reporting *o, struct error *e);
 /* The samples of all events. */
-int export_script(FILE *f, struct profile *p, const struct options *o, struct error *e);
-int export_firefox(FILE *f, struct profile *p, const struct options *o, struct error *e);
+int export_script(FILE *f, struct profile *p, const struct reporting *o, struct error *e);
+int export_firefox(FILE *f, struct profile *p, const struct reporting *o, struct error *e);
 
 /* perf.data has all events and all samples, and no profile is made of these. */
 #define EXPORT_PERF_DATA	"perf"
-int export_perf_data(FILE *f, const struct options *o, struct error *e);
+int export_perf_data(FILE *f, const struct reporting *o, struct error *e);
 
 #endif /* PERFEX_PROFILE_H */

@@ -127,11 +127,11 @@ static int print_tree(FILE *f, struct profile *p, unsigned int event,
 	return err;
 }
 
-static int print_event(FILE *f, struct profile *p, unsigned int number, const struct options *o,
+static int print_event(FILE *f, struct profile *p, unsigned int number, const struct reporting *o,
 		       struct error *e)
 {
 	const struct profile_event *event = &p->events[number];
-	const struct reporting *r = &o->reporting;
+	const struct reporting *r = o;
 	struct report_keys keys;
 
 	if (report_parse_keys(&keys, r->sort ? r->sort : "symbol,dso", e))
@@ -152,7 +152,7 @@ static int print_event(FILE *f, struct profile *p, unsigned int number, const st
 	return 0;
 }
 
-int report_json(FILE *f, struct profile *p, const struct options *o, struct error *e)
+int report_json(FILE *f, struct profile *p, const struct reporting *o, struct error *e)
 {
 	unsigned int event;
 

@@ -45,6 +45,6 @@ int report_parse_keys(struct report_keys *keys, const char *text, struct error *
 const char *report_key_name(enum report_key key);
 bool report_has_key(const struct report_keys *keys, enum report_key key);
 
-int report_json(FILE *f, struct profile *p, const struct options *o, struct error *e);
+int report_json(FILE *f, struct profile *p, const struct reporting *o, struct error *e);
 
 #endif /* PERFEX_REPORT_H */

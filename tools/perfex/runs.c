@@ -51,7 +51,7 @@ static int run_series(const struct choice *choice, const struct vperfctr_control
 		      struct error *e)
 {
 	const struct interval none = { 0 };
-	const struct options *o = choice->o;
+	const struct stat_options *o = choice->o;
 	struct patience patience = { .seconds = o->wait };
 	struct perf_count by_perf = choice->by_perf;
 	int status = 0, err;
@@ -69,9 +69,9 @@ static int run_series(const struct choice *choice, const struct vperfctr_control
 		}
 		do {
 			err = choice->cpus ?
-				cpus_count(choice->cpus, o->command, NO_TIMEOUT, control,
+				cpus_count(choice->cpus, choice->counting->command, NO_TIMEOUT, control,
 					   choice->perf ? &by_perf : NULL, &none, NULL, r, e) :
-				run_command(o->command, control,
+				run_command(choice->counting->command, control,
 					    choice->perf ? by_perf.names : NULL, &none, r, e);
 		} while (err && wait_for_counters(&patience, e));
 		if (!err && r->complete)
@@ -162,7 +162,7 @@ static int run_groups(const struct choice *choice, unsigned int nrgroups, uint32
 		      struct series *all, struct series *series, struct result *r,
 		      struct error *e)
 {
-	const struct options *o = choice->o;
+	const struct stat_options *o = choice->o;
 	const struct events *events = choice->events;
 	struct progress progress = { .all = nrgroups * (o->repeat ? o->repeat : 1) };
 	unsigned int at[VPERFCTR_MAX_CTRS] = { 0 }, group, i, nr = 1 + nr_cpu_parts(choice);

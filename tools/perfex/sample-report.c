@@ -19,7 +19,7 @@
 
 static const struct {
 	const char *name;
-	int (*fn)(FILE *f, struct profile *p, const struct options *o, struct error *e);
+	int (*fn)(FILE *f, struct profile *p, const struct reporting *o, struct error *e);
 	bool times;		/* shows when samples were taken: the others need less memory */
 	bool lines;		/* has the lines of the source */
 } exports[] = {
@@ -58,24 +58,24 @@ static bool shows_lines(const struct reporting *r, bool json)
 }
 
 /* True if the report is for a user at a terminal, who can open its rows. */
-static bool is_interactive(const struct options *o)
+static bool is_interactive(const struct reporting *o)
 {
-	const struct reporting *r = &o->reporting;
+	const struct reporting *r = o;
 
-	return !r->stdio && !r->export && !r->annotate && !o->output && o->style == STYLE_TEXT &&
-	       !o->verbose && is_terminal(stdout) && isatty(STDIN_FILENO);
+	return !r->stdio && !r->export && !r->annotate && !o->show.file && o->show.style == STYLE_TEXT &&
+	       !o->show.verbose && is_terminal(stdout) && isatty(STDIN_FILENO);
 }
 
 /*
  * Choose what is looked for: only what tables show, as it takes most of the time of a report.
  * The line of a function into which others are inlined is that of the call.
  */
-static struct details find_details(const struct options *o)
+static struct details find_details(const struct reporting *o)
 {
-	const bool lines = is_interactive(o) || shows_lines(&o->reporting, o->style == STYLE_JSON);
+	const bool lines = is_interactive(o) || shows_lines(o, o->show.style == STYLE_JSON);
 
 	return (struct details){
-		.inlined = lines || !o->reporting.no_inline || o->reporting.annotate, .lines = lines,
+		.inlined = lines || !o->no_inline || o->annotate, .lines = lines,
 	};
 }
 
@@ -131,15 +131,15 @@ static uint32_t rows_above(const struct hash_table *t, uint32_t nr, double weigh
 }
 
 static void print_rows(FILE *f, const struct hash_table *t, const struct report_keys *keys,
-		       uint64_t weight, const struct options *o)
+		       uint64_t weight, const struct reporting *o)
 {
-	uint32_t i, nr = t->nr ? t->nr - 1 : 0, shown = o->verbose || nr < SHOWN ? nr : SHOWN;
-	bool bars = isatty(fileno(f)), children = o->reporting.children;
+	uint32_t i, nr = t->nr ? t->nr - 1 : 0, shown = o->show.verbose || nr < SHOWN ? nr : SHOWN;
+	bool bars = isatty(fileno(f)), children = o->children;
 	int widths[NR_KEYS] = { 0 };
 	char buf[THOUSANDS_LEN];
 	unsigned int k;
 
-	shown = rows_above(t, shown, o->reporting.percent_limit / 100 * (double)weight);
+	shown = rows_above(t, shown, o->percent_limit / 100 * (double)weight);
 	for (i = 1; i <= shown; i++)
 		for (k = 0; k < keys->nr; k++)
 			if (widths[k] < (int)strlen(row_of(t, i)->label[k]))
@@ -159,7 +159,7 @@ static void print_rows(FILE *f, const struct hash_table *t, const struct report_
 	}
 	if (shown < nr)
 		fprintf(f, "\n %u more %s.\n", nr - shown,
-			o->reporting.percent_limit > 0 ? "have a smaller share" : "are shown with -v");
+			o->percent_limit > 0 ? "have a smaller share" : "are shown with -v");
 }
 
 /* event: NULL: all of them. */
@@ -173,7 +173,7 @@ static void print_title(FILE *f, const struct profile *p, const char *title,
 }
 
 static int print_table(FILE *f, const struct profile *p, const char *sort, unsigned int event,
-		       const char *title, const struct options *o, struct error *e)
+		       const char *title, const struct reporting *o, struct error *e)
 {
 	const struct profile_event *one = event < p->nrevents ? &p->events[event] : NULL;
 	struct report_keys keys;
@@ -187,7 +187,7 @@ static int print_table(FILE *f, const struct profile *p, const char *sort, unsig
 	for (i = 0; i < p->nrevents; i++)
 		if (!one || one == &p->events[i])
 			weight += p->events[i].weight;
-	err = rows_make(p, &t, &keys, event, o->reporting.children, e);
+	err = rows_make(p, &t, &keys, event, o->children, e);
 	if (!err) {
 		print_title(f, p, title, one);
 		print_rows(f, &t, &keys, weight, o);
@@ -220,9 +220,9 @@ static void print_node(FILE *f, const struct profile *p, const struct tree *t, u
 }
 
 static int print_tree(FILE *f, struct profile *p, unsigned int event,
-		      enum tree_direction direction, const struct options *o, struct error *e)
+		      enum tree_direction direction, const struct reporting *o, struct error *e)
 {
-	const double limit = o->reporting.percent_limit / 100;
+	const double limit = o->percent_limit / 100;
 	struct tree t;
 	int err;
 
@@ -233,7 +233,7 @@ static int print_tree(FILE *f, struct profile *p, unsigned int event,
 			    &p->events[event]);
 		fprintf(f, "%8s  %8s\n", "all", "self");
 		print_node(f, p, &t, 1, 0, p->events[event].weight,
-			   limit > 0 ? limit : o->verbose ? 0 : SHOWN_SHARE);
+			   limit > 0 ? limit : o->show.verbose ? 0 : SHOWN_SHARE);
 	}
 	tree_free(&t);
 	return err;
@@ -319,10 +319,10 @@ static void print_missing(FILE *f, const struct profile *p)
 	}
 }
 
-static int print_event(FILE *f, struct profile *p, unsigned int event, const struct options *o,
+static int print_event(FILE *f, struct profile *p, unsigned int event, const struct reporting *o,
 		       struct error *e)
 {
-	const struct reporting *r = &o->reporting;
+	const struct reporting *r = o;
 	int err = 0;
 
 	if (r->sort)
@@ -367,7 +367,7 @@ static void print_package(FILE *f, const char *before, const struct package *pac
 
 /* Find the packages of the first files whose functions have no names. */
 static void find_packages(const struct profile *p, const uint64_t *weights, uint64_t all,
-			  struct package *packages, const struct options *o)
+			  struct package *packages, const struct reporting *o)
 {
 	uint32_t i, nr = 0;
 
@@ -375,7 +375,7 @@ static void find_packages(const struct profile *p, const uint64_t *weights, uint
 		if (!names_are_missing(p, weights, i, all) || (p->modules[i] && !p->stripped[i]))
 			continue;
 		/* Packages of this machine have its own files. */
-		if (p->modules[i] && !o->reporting.symfs)
+		if (p->modules[i] && !o->symfs)
 			packages[nr].path = string_of(p, file_of(p, i)->path);
 		nr++;
 	}
@@ -383,7 +383,7 @@ static void find_packages(const struct profile *p, const uint64_t *weights, uint
 }
 
 /* Say how to get the names that are missing. */
-static void print_advice(FILE *f, const struct profile *p, const struct options *o)
+static void print_advice(FILE *f, const struct profile *p, const struct reporting *o)
 {
 	uint64_t *weights = calloc(p->files.nr + 1, sizeof(*weights)), all = 0;
 	struct package packages[MAX_ADVICE] = { 0 };
@@ -410,7 +410,7 @@ static void print_advice(FILE *f, const struct profile *p, const struct options 
 		if (!p->modules[i])
 			fprintf(f, "%s %s: %s, so its functions have no names%s.\n",
 				lines ? "" : "\n", path, p->reasons[i] ? p->reasons[i] : "no memory",
-				o->reporting.symfs ? "" : why_no_path(string_of(p, file_of(p, i)->path)) ?
+				o->symfs ? "" : why_no_path(string_of(p, file_of(p, i)->path)) ?
 				" (--symfs=DIR finds a copy below DIR; perfex -p and --report do while it runs)" :
 				" (--symfs=DIR finds it in a directory or another root)");
 		else if (p->stripped[i])
@@ -437,14 +437,14 @@ static void print_advice(FILE *f, const struct profile *p, const struct options 
 	}
 }
 
-static int print_text(FILE *f, struct profile *p, const struct options *o, struct error *e)
+static int print_text(FILE *f, struct profile *p, const struct reporting *o, struct error *e)
 {
-	const struct reporting *r = &o->reporting;
+	const struct reporting *r = o;
 	unsigned int event;
 	int err = 0;
 
 	print_head(f, p);
-	if (!o->reporting.comm && !o->targets.nr)
+	if (!o->comm && !o->targets.nr)
 		print_missing(f, p);
 	/* The event is a column, and not the table's title. */
 	if (r->sort && strstr(r->sort, "event") && p->nrsamples)
@@ -452,16 +452,16 @@ static int print_text(FILE *f, struct profile *p, const struct options *o, struc
 	for (event = 0; !err && event < p->nrevents; event++)
 		if (p->events[event].samples)
 			err = print_event(f, p, event, o, e);
-	if (!err && !o->quiet)
+	if (!err && !o->show.quiet)
 		print_advice(f, p, o);
 	fputc('\n', f);
 	return err;
 }
 
 /* All formats but pprof's have the first event only.  Their readers refuse a file of none. */
-static int refuse_empty(const struct profile *p, const struct options *o, struct error *e)
+static int refuse_empty(const struct profile *p, const struct reporting *o, struct error *e)
 {
-	const bool all = !strcmp(o->reporting.export, "pprof");
+	const bool all = !strcmp(o->export, "pprof");
 	size_t i;
 
 	for (i = 0; i < p->nrsamples; i++)
@@ -469,52 +469,52 @@ static int refuse_empty(const struct profile *p, const struct options *o, struct
 			return 0;
 	if (p->nrsamples)
 		return fail_with(e, "'%.200s' has no samples of its first event, %s, and --export=%s has no others",
-				 p->name, p->events[0].name, o->reporting.export);
+				 p->name, p->events[0].name, o->export);
 	return fail_with(e, "'%.200s' has no samples%s, so there is nothing to export", p->name,
-			 o->reporting.comm || o->targets.nr ? " of what was chosen" : "");
+			 o->comm || o->targets.nr ? " of what was chosen" : "");
 }
 
-static int print_profile(FILE *f, struct profile *p, const struct options *o, struct error *e)
+static int print_profile(FILE *f, struct profile *p, const struct reporting *o, struct error *e)
 {
 	const char *why;
 	int shown;
 	size_t i;
 
-	if (o->reporting.annotate && !o->reporting.export)
-		return o->style == STYLE_JSON ? annotate_json(f, p, o, e) : annotate_text(f, p, o, e);
-	if (o->reporting.export && refuse_empty(p, o, e))
+	if (o->annotate && !o->export)
+		return o->show.style == STYLE_JSON ? annotate_json(f, p, o, e) : annotate_text(f, p, o, e);
+	if (o->export && refuse_empty(p, o, e))
 		return -1;
 	work_prints();
-	for (i = 0; o->reporting.export && i < ARRAY_SIZE(exports); i++)
-		if (!strcmp(o->reporting.export, exports[i].name))
+	for (i = 0; o->export && i < ARRAY_SIZE(exports); i++)
+		if (!strcmp(o->export, exports[i].name))
 			return exports[i].fn(f, p, o, e);
-	if (o->style == STYLE_JSON)
+	if (o->show.style == STYLE_JSON)
 		return report_json(f, p, o, e);
 	if (is_interactive(o) && p->nrsamples) {
 		shown = browse(p, o, &why, e);
 		if (shown <= 0)
 			return shown;
-		if (!o->quiet)
+		if (!o->show.quiet)
 			fprintf(stderr, "perfex: this report is text, as %s; --stdio says so, too\n", why);
 	}
 	return print_text(f, p, o, e);
 }
 
-int report_here(FILE *out, const struct options *o, struct error *e)
+int report_here(FILE *out, const struct reporting *o, struct error *e)
 {
-	const char *export = o->reporting.export;
+	const char *export = o->export;
 	struct details details;
 	struct profile p;
 	int err;
 
 	if (export && !strcmp(export, EXPORT_PERF_DATA))
 		return export_perf_data(out, o, e);
-	modules_use_directory(o->reporting.symfs);
+	modules_use_directory(o->symfs);
 	details = find_details(o);
-	err = profile_read(&p, o->report, shows_times(export), &details, e);
+	err = profile_read(&p, o->file, shows_times(export), &details, e);
 	if (!err)
 		err = profile_filter(&p, o, e);
-	if (!err && o->reporting.no_inline)
+	if (!err && o->no_inline)
 		profile_join_inlined(&p);
 	if (!err)
 		err = print_profile(out, &p, o, e);
@@ -524,7 +524,7 @@ int report_here(FILE *out, const struct options *o, struct error *e)
 
 struct request {
 	FILE *out;
-	const struct options *o;
+	const struct reporting *o;
 };
 
 /* The child writes all that it prints. */
@@ -535,16 +535,16 @@ static int report_in_child(void *arg, struct error *e)
 
 	if (err || !code)
 		return err;
-	if (r->o->output)
-		return fail_with(e, "cannot write to '%s': %s", r->o->output, strerror(code));
+	if (r->o->show.file)
+		return fail_with(e, "cannot write to '%s': %s", r->o->show.file, strerror(code));
 	return fail_with(e, "cannot write to standard output: %s", strerror(code));
 }
 
-int report_samples(FILE *out, const struct options *o, struct error *e)
+int report_samples(FILE *out, const struct reporting *o, struct error *e)
 {
 	struct request r = { out, o };
 	struct stat st;
 
 	/* A pipe can be read only once. */
-	return work_in_child(report_in_child, &r, !stat(o->report, &st) && S_ISREG(st.st_mode), e);
+	return work_in_child(report_in_child, &r, !stat(o->file, &st) && S_ISREG(st.st_mode), e);
 }

@@ -193,6 +193,8 @@ static int check_period(uint64_t period, const struct vperfctr_info *info, struc
 /* ---- events and periods --------------------------------------------------------------- */
 
 struct choice {
+	const struct count_options *counting;
+	const struct showing *show;
 	const struct sample_spec *spec;
 	struct kinds kinds;
 	struct events events[MAX_KINDS];
@@ -909,11 +911,11 @@ static void advise_longer_period(const struct choice *c, const struct recording 
 }
 
 /* Return: how print_summary() names the file; NULL: it is asked to say nothing. */
-static const char *summary_name(const struct options *o)
+static const char *summary_name(const struct showing *show)
 {
-	if (o->quiet)
+	if (show->quiet)
 		return NULL;
-	return o->output ? o->output : "standard output";
+	return show->file ? show->file : "standard output";
 }
 
 /* c->own has the sums of all threads. */
@@ -1003,8 +1005,8 @@ static void print_others(const struct choice *c, const struct counts *counts,
 		      stderr);
 }
 
-static int sample_run(struct session *s, const struct options *o, const struct choice *c,
-		      struct vperfctr_control *control, struct error *e)
+static int sample_run(struct session *s, const struct choice *c, struct vperfctr_control *control,
+		      struct error *e)
 {
 	const bool inherit = inherits(control);
 	struct recorder *r = s->recorder;
@@ -1014,14 +1016,14 @@ static int sample_run(struct session *s, const struct options *o, const struct c
 
 	control->flags |= VPERFCTR_CONTROL_START_ON_EXEC;
 	s->run = (struct running){
-		.argv = o->command, .control = control, .perf = r->perf.names,
+		.argv = c->counting->command, .control = control, .perf = r->perf.names,
 	};
 	make_ring(&ring, c, 1, r->rec.from_proc);
 	if (follow_to_end(s, c->perf ? NULL : &ring, &usage, e) || finish_session(s, &counts, e))
 		return -1;
 	if (write_end(r, &counts.own, seconds_since(&s->run.start), e))
 		return -1;
-	print_summary(&r->rec, c, &counts.own, summary_name(o), inherit);
+	print_summary(&r->rec, c, &counts.own, summary_name(c->show), inherit);
 	print_others(c, &counts, &usage, inherit);
 	if (counts_check(&counts, e))
 		return -1;
@@ -1052,8 +1054,8 @@ static int fd_of_handle(void *arg, const struct vperfctr *v)
 	return r->source->fd(r, v);
 }
 
-static int sample_attached(struct recorder *rec, const struct options *o,
-			   const struct vperfctr_control *control, struct error *e)
+static int sample_attached(struct recorder *rec, const struct vperfctr_control *control,
+			   struct error *e)
 {
 	struct sampler sampler = {
 		.start = start_target, .drain = drain_handle, .fd = fd_of_handle, .arg = rec,
@@ -1063,16 +1065,16 @@ static int sample_attached(struct recorder *rec, const struct options *o,
 	struct result r;
 	int ret;
 
-	rec->nrtargets = o->targets.nr;
-	make_ring(&sampler.ring, c, o->targets.nr, rec->rec.from_proc);
-	if (attach_and_count(&o->targets, o->command, o->timeout, false, control,
-			     c->perf ? &rec->perf : NULL, &none, &sampler, &r, e))
+	rec->nrtargets = c->counting->targets.nr;
+	make_ring(&sampler.ring, c, c->counting->targets.nr, rec->rec.from_proc);
+	if (attach_and_count(&c->counting->targets, c->counting->command, c->counting->timeout,
+			     false, control, c->perf ? &rec->perf : NULL, &none, &sampler, &r, e))
 		return -1;
 	ret = r.complete ? r.status : -1;
 	if (r.counted && write_end(rec, &r.total, r.elapsed, e)) {
 		ret = -1;
 	} else if (r.counted) {
-		print_summary(&rec->rec, c, &r.total, summary_name(o), inherits(control));
+		print_summary(&rec->rec, c, &r.total, summary_name(c->show), inherits(control));
 		print_remarks(&r);
 	}
 	result_free(&r);
@@ -1094,7 +1096,7 @@ static int start_cpus(void *arg, const struct target *target, struct vperfctr *v
 	return look_at_all_processes(&r->rec, e);
 }
 
-static int sample_cpus(struct recorder *rec, const struct options *o, struct cpus *cpus,
+static int sample_cpus(struct recorder *rec, struct cpus *cpus,
 		       const struct vperfctr_control *control, struct error *e)
 {
 	struct sampler sampler = {
@@ -1106,8 +1108,8 @@ static int sample_cpus(struct recorder *rec, const struct options *o, struct cpu
 	int ret;
 
 	make_ring(&sampler.ring, c, 1, true);
-	if (cpus_count(cpus, o->command, o->timeout, control, c->perf ? &rec->perf : NULL, &none,
-		       &sampler, &r, e)) {
+	if (cpus_count(cpus, c->counting->command, c->counting->timeout, control,
+		       c->perf ? &rec->perf : NULL, &none, &sampler, &r, e)) {
 		result_free(&r);
 		return -1;
 	}
@@ -1115,7 +1117,7 @@ static int sample_cpus(struct recorder *rec, const struct options *o, struct cpu
 	if (write_end(rec, &r.total, r.elapsed, e)) {
 		ret = -1;
 	} else {
-		print_summary(&rec->rec, c, &r.total, summary_name(o), true);
+		print_summary(&rec->rec, c, &r.total, summary_name(c->show), true);
 		print_remarks(&r);
 	}
 	result_free(&r);
@@ -1125,32 +1127,31 @@ static int sample_cpus(struct recorder *rec, const struct options *o, struct cpu
 /* ---- recording ------------------------------------------------------------------------------- */
 
 /* Return: whether what is started is sampled. */
-static bool choose_inheritance(const struct options *o, const struct choice *c)
+static bool choose_inheritance(const struct choice *c)
 {
 	const struct vperfctr_info *info = c->kinds.info;
 
-	if (o->no_inherit || c->cpus)
+	if (c->counting->no_inherit || c->cpus)
 		return false;
 	if (info->features & (c->clock ? VPERFCTR_FEATURE_INHERIT : VPERFCTR_FEATURE_INHERIT_IMODE))
 		return true;
 	fprintf(stderr, "perfex: this module does not sample what is started: only %s\n",
-		o->targets.nr ? "threads that run already are sampled" :
+		c->counting->targets.nr ? "threads that run already are sampled" :
 				"the command's first thread is sampled");
 	return false;
 }
 
-static int choose_targets(const struct options *o, struct choice *c, struct cpus *cpus,
-			  struct error *e)
+static int choose_targets(struct choice *c, struct cpus *cpus, struct error *e)
 {
-	c->cpus = options_cpus(o);
+	c->cpus = counts_cpus(c->counting);
 	if (c->perf) {
 		c->kinds.nr = 1;
 		perf_describe(c->kinds.info);
-		return c->cpus ? cpus_choose_perf(cpus, o, &c->kinds, choose_events, c, e) :
+		return c->cpus ? cpus_choose_perf(cpus, c->counting, &c->kinds, choose_events, c, e) :
 				 choose_events(&c->kinds, c, e);
 	}
-	return c->cpus ? cpus_choose(cpus, o, &c->kinds, choose_events, c, e) :
-			 kind_choose(o->kind, &o->targets, &c->kinds, choose_events, c, e);
+	return c->cpus ? cpus_choose(cpus, c->counting, &c->kinds, choose_events, c, e) :
+			 kind_choose(c->counting->kind, &c->counting->targets, &c->kinds, choose_events, c, e);
 }
 
 static void free_recorder(struct recorder *r)
@@ -1192,8 +1193,7 @@ static int init_recorder(struct recorder *r, const struct choice *c, struct outp
 }
 
 /* cpus: NULL: threads are sampled */
-static int record(const struct options *o, const struct choice *c, struct cpus *cpus,
-		  struct output *out, struct error *e)
+static int record(const struct choice *c, struct cpus *cpus, struct output *out, struct error *e)
 {
 	struct vperfctr_ctr ctr[MAX_KINDS * VPERFCTR_MAX_CTRS];
 	struct vperfctr_control control;
@@ -1203,7 +1203,7 @@ static int record(const struct options *o, const struct choice *c, struct cpus *
 	int ret;
 
 	make_control(&control, ctr, c);
-	if (choose_inheritance(o, c))
+	if (choose_inheritance(c))
 		control.flags |= VPERFCTR_CONTROL_INHERIT;
 	/* Threads and processes that are shorter than a period have samples, too. */
 	if (control.flags & VPERFCTR_CONTROL_INHERIT &&
@@ -1214,15 +1214,15 @@ static int record(const struct options *o, const struct choice *c, struct cpus *
 		return -1;
 	r.perf.inherit = inherits(&control);
 	r.rec.from_proc = !c->perf && (cpus || !(c->kinds.info->features & VPERFCTR_FEATURE_RECORDS));
-	write_header(&r.rec, c, o->command, &o->targets, cpus);
+	write_header(&r.rec, c, c->counting->command, &c->counting->targets, cpus);
 	for (i = 0; i < c->events->nr; i++)
 		write_event(&r.rec, i, &c->events->ev[i], &ctr[i]);
 	if (cpus)
-		ret = sample_cpus(&r, o, cpus, &control, e);
-	else if (o->targets.nr)
-		ret = sample_attached(&r, o, &control, e);
+		ret = sample_cpus(&r, cpus, &control, e);
+	else if (c->counting->targets.nr)
+		ret = sample_attached(&r, &control, e);
 	else
-		ret = sample_run(&s, o, c, &control, e);
+		ret = sample_run(&s, c, &control, e);
 	/* If samples were written, no other source can take over. */
 	if (ret < 0 && r.rec.out == out->f)
 		e->unusable = false;
@@ -1241,41 +1241,44 @@ static int record(const struct options *o, const struct choice *c, struct cpus *
  * Sample by one of the two.
  * module: why perf_event must take the place of the module, or NULL
  */
-static int sample_by(const struct options *o, bool perf, const struct error *module,
+static int sample_by(const struct choice *asked, bool perf, const struct error *module,
 		     struct output *out, struct error *e)
 {
-	struct choice choice = {
-		.spec = &o->sample, .perf = perf, .module = o->quiet ? NULL : module,
-	};
+	const bool quiet = asked->show->quiet;
+	struct choice choice = *asked;
 	struct cpus cpus = { 0 };
 	int ret = -1;
 
+	choice.perf = perf;
+	choice.module = quiet ? NULL : module;
 	e->unusable = false;
-	if (choose_targets(o, &choice, &cpus, e) >= 0) {
-		if (o->verbose && !perf)
+	if (choose_targets(&choice, &cpus, e) >= 0) {
+		if (asked->show->verbose && !perf)
 			print_control(stderr, choice.events, &choice.kinds, choice.ctr);
-		if (choice.chosen && !choice.cpus && !o->quiet)
+		if (choice.chosen && !choice.cpus && !quiet)
 			print_choice(&choice);
-		ret = record(o, &choice, choice.cpus ? &cpus : NULL, out, e);
+		ret = record(&choice, choice.cpus ? &cpus : NULL, out, e);
 	}
 	cpus_free(&cpus);
 	return ret;
 }
 
-int sample(const struct options *o, struct output *out, struct error *e)
+int sample(const struct count_options *c, const struct sample_spec *spec, const struct showing *show,
+	   struct output *out, struct error *e)
 {
+	const struct choice asked = { .counting = c, .spec = spec, .show = show };
 	struct error module, perf;
 	enum backend backend;
 	int ret;
 
-	if (backend_choose(&backend, o, e))
+	if (backend_choose(&backend, c, e))
 		return -1;
-	ret = sample_by(o, backend == BACKEND_PERF, NULL, out, e);
-	if (ret >= 0 || !e->unusable || backend != BACKEND_AUTO || o->kind)
+	ret = sample_by(&asked, backend == BACKEND_PERF, NULL, out, e);
+	if (ret >= 0 || !e->unusable || backend != BACKEND_AUTO || c->kind)
 		return ret;
 	module = *e;
 	perf.unusable = true;
-	ret = sample_by(o, true, &module, out, &perf);
+	ret = sample_by(&asked, true, &module, out, &perf);
 	if (ret >= 0)
 		return ret;
 	/* There is no such command: that is no matter of who counts. */

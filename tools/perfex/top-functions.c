@@ -21,7 +21,7 @@
 #define MAX_COLUMNS	1000
 
 struct moment {
-	const struct options *o;
+	const struct reporting *o;
 	FILE *out;
 	char name[64];		/* of the file with the samples */
 	bool first;
@@ -118,21 +118,20 @@ static int print_moment(void *arg, struct error *e)
 }
 
 /* Return: does not.  The parent gets the status, and why it has failed. */
-static void record_child(const struct options *o, int fd, double seconds, struct error *told)
+static void record_child(const struct count_options *counting, const struct sample_spec *spec, int fd,
+			 double seconds, struct error *told)
 {
-	struct options r = *o;
+	const struct showing show = { .quiet = true };
+	struct count_options c = *counting;
 	struct error e = { .status = STATUS_FAILED };
 	struct output output;
 	int ret;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	r.top = false;
-	r.quiet = true;
-	r.output = NULL;
-	r.timeout = seconds;
+	c.timeout = seconds;
 	ret = output_open_descriptor(&output, fd, &e);
 	if (!ret) {
-		ret = sample(&r, &output, &e);
+		ret = sample(&c, spec, &show, &output, &e);
 		if (output_close(&output, true) && ret >= 0)
 			ret = fail_with(&e, "cannot write samples to memory");
 	}
@@ -141,7 +140,8 @@ static void record_child(const struct options *o, int fd, double seconds, struct
 }
 
 /* Record an interval.  Return: 0, or -1 with *e */
-static int record_interval(const struct options *o, int fd, double seconds, struct error *e)
+static int record_interval(const struct count_options *c, const struct sample_spec *spec, int fd,
+			   double seconds, struct error *e)
 {
 	struct error *told = mmap(NULL, sizeof(*told), PROT_READ | PROT_WRITE,
 				  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -153,7 +153,7 @@ static int record_interval(const struct options *o, int fd, double seconds, stru
 	fflush(NULL);
 	pid = fork();
 	if (!pid)
-		record_child(o, fd, seconds, told);
+		record_child(c, spec, fd, seconds, told);
 	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	if (pid < 0)
@@ -167,14 +167,14 @@ static int record_interval(const struct options *o, int fd, double seconds, stru
 }
 
 /* True if a target still runs; CPUs do. */
-static bool has_targets(const struct options *o)
+static bool has_targets(const struct targets *targets)
 {
 	unsigned int i;
 
-	for (i = 0; i < o->targets.nr; i++)
-		if (!kill(o->targets.target[i].id, 0) || errno == EPERM)
+	for (i = 0; i < targets->nr; i++)
+		if (!kill(targets->target[i].id, 0) || errno == EPERM)
 			return true;
-	return !o->targets.nr;
+	return !targets->nr;
 }
 
 static double seconds_now(void)
@@ -185,10 +185,11 @@ static double seconds_now(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / NS_PER_SECOND;
 }
 
-int top_functions(const struct options *o, FILE *out, struct error *e)
+int top_functions(const struct count_options *c, const struct sample_spec *spec, unsigned int ms,
+		  const struct reporting *o, FILE *out, struct error *e)
 {
 	struct moment m = { .o = o, .out = out, .first = true };
-	const double since = seconds_now(), interval = o->interval / 1e3;
+	const double since = seconds_now(), interval = ms / 1e3;
 	const struct timespec now = { 0 };
 	double left = interval;
 	sigset_t set;
@@ -201,14 +202,14 @@ int top_functions(const struct options *o, FILE *out, struct error *e)
 		if (fd < 0)
 			return fail_with(e, "out of memory");
 		snprintf(m.name, sizeof(m.name), "/proc/self/fd/%d", fd);
-		if (o->timeout >= 0)
-			left = o->timeout - (seconds_now() - since);
-		ret = record_interval(o, fd, left < interval ? left > 0 ? left : 0 : interval, e);
+		if (c->timeout >= 0)
+			left = c->timeout - (seconds_now() - since);
+		ret = record_interval(c, spec, fd, left < interval ? left > 0 ? left : 0 : interval, e);
 		if (!ret)
 			ret = work_in_child(print_moment, &m, true, e);
 		close(fd);
 		m.first = false;
-		if (ret || (o->timeout >= 0 && left <= interval) || !has_targets(o) ||
+		if (ret || (c->timeout >= 0 && left <= interval) || !has_targets(&c->targets) ||
 		    sigtimedwait(&set, NULL, &now) > 0)
 			break;
 	}

@@ -32,7 +32,7 @@ static inline void store(const char *buf, size_t len)
 static inline int try_report(struct error *e)
 {
 	FILE *null = fopen("/dev/null", "w");
-	struct options o = { .report = in_dir("s"), .verbose = true };
+	struct reporting o = { .file = in_dir("s"), .show.verbose = true };
 	int ret = report_here(null, &o, e);
 
 	fclose(null);

@@ -551,7 +551,7 @@ END_TEST
 START_TEST(damaged_program)
 {
 	static char program[1 << 18];
-	struct options o = { .style = STYLE_TEXT, .reporting = { .annotate = "first" } };
+	struct reporting o = { .show.style = STYLE_TEXT, .annotate = "first" };
 	FILE *f = fopen(TWO, "r"), *null;
 	size_t len = fread(program, 1, sizeof(program), f), at, headers = 64 + 56 * 14, i;
 	uint64_t size, first = address_in(TWO, "first", &size);
@@ -565,7 +565,7 @@ START_TEST(damaged_program)
 	put_mapping(10, 0, CODE, path);
 	put_samples(2, first);
 	end();
-	o.report = in_dir("s");
+	o.file = in_dir("s");
 	/* All of the headers, and some of the rest: symbols and lines. */
 	for (i = 0; i < headers + 1500; i++) {
 		at = i < headers ? i : headers + (i - headers) * ((len - headers) / 1500);
@@ -576,7 +576,7 @@ START_TEST(damaged_program)
 		fclose(f);
 		program[at] = old;
 		null = fopen("/dev/null", "w");
-		o.style = i % 2 ? STYLE_JSON : STYLE_TEXT;
+		o.show.style = i % 2 ? STYLE_JSON : STYLE_TEXT;
 		report_here(null, &o, &e);
 		fclose(null);
 	}

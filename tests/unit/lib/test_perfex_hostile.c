@@ -602,7 +602,7 @@ END_TEST
 static double report_time(void)
 {
 	FILE *null = fopen("/dev/null", "w");
-	struct options o = { .report = in_dir("s") };
+	struct reporting o = { .file = in_dir("s") };
 	double start = cpu_time();
 	struct error e;
 

@@ -417,9 +417,7 @@ static void try_report(void)
 	static const char *const annotate[] = { NULL, "one", "two" };
 	static unsigned int turn;
 	FILE *null = fopen("/dev/null", "w");
-	struct options o = {
-		.report = in_dir("s"), .reporting = { .annotate = annotate[turn++ % 3] },
-	};
+	struct reporting o = { .file = in_dir("s"), .annotate = annotate[turn++ % 3] };
 	struct error e;
 
 	report_here(null, &o, &e);

@@ -170,7 +170,7 @@ START_TEST(samples_in_fixed_directory)
 	fflush(NULL);
 	pid = fork();
 	if (!pid) {
-		struct options o = { .log_fd = -1, .sampling = true, .output = in_dir("s") };
+		struct showing show = { .log_fd = -1, .samples = true, .file = in_dir("s") };
 		struct error e = { .text = "" };
 		struct output output;
 
@@ -178,11 +178,11 @@ START_TEST(samples_in_fixed_directory)
 			/* Another user's file that this user may write. */
 			if (chmod(dir, 0755) || setuid(65534))
 				_exit(2);
-			_exit(output_of_options(&output, &o, &e) >= 0 || !strstr(e.text, "belongs to another user, who could read the samples"));
+			_exit(output_choose(&output, &show, &e) >= 0 || !strstr(e.text, "belongs to another user, who could read the samples"));
 		}
 		if (chmod(dir, 0555))
 			_exit(2);
-		_exit(output_of_options(&output, &o, &e) < 0 || output_close(&output, true));
+		_exit(output_choose(&output, &show, &e) < 0 || output_close(&output, true));
 	}
 	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
 	ck_assert_int_eq(status, 0);
