@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "explain.h"
+#include "internal.h"
 
 static void say(struct vperfctr_why *why, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
@@ -33,6 +33,11 @@ static void say(struct vperfctr_why *why, const char *fmt, ...)
 }
 
 /* ---- holders of the counters --------------------------------------------------- */
+
+/* Targets of the links in /proc/PID/fd. */
+#define CPUS_LINK	"anon_inode:[vperfctr-cpus]"
+#define STATE_LINK	"anon_inode:[vperfctr]"
+#define PERF_LINK	"anon_inode:[perf_event]"
 
 /* True if a descriptor of this sort counts, with counters: it may only have been opened. */
 static bool has_counters(const char *proc, pid_t pid, const char *fd, bool cpus)
@@ -60,7 +65,7 @@ static bool has_counters(const char *proc, pid_t pid, const char *fd, bool cpus)
  */
 static int has_descriptor(const char *proc, pid_t pid, const char *link, bool counting)
 {
-	const bool cpus = !strcmp(link, VPERFCTR_CPUS_LINK);
+	const bool cpus = !strcmp(link, CPUS_LINK);
 	char dir[128], path[400], target[64];
 	const struct dirent *d;
 	int found = 0;
@@ -106,7 +111,11 @@ static void read_comm(char *name, size_t size, const char *proc, pid_t pid)
 	fclose(f);
 }
 
-void __vperfctr_find_holders(struct __vperfctr_holders *h, const char *proc, const char *link,
+/*
+ * Find the processes that have a descriptor of this link.
+ * counting: only descriptors of vperfctr that have counters now.
+ */
+static void find_descriptors(struct vperfctr_holders *h, const char *proc, const char *link,
 			     bool counting)
 {
 	const struct dirent *d;
@@ -136,7 +145,7 @@ void __vperfctr_find_holders(struct __vperfctr_holders *h, const char *proc, con
 	closedir(dir);
 }
 
-void __vperfctr_describe_holders(char *buf, size_t size, const struct __vperfctr_holders *h)
+void vperfctr_describe_holders(char *buf, size_t size, const struct vperfctr_holders *h)
 {
 	unsigned int i, shown = h->nr < VPERFCTR_MAX_HOLDERS ? h->nr : VPERFCTR_MAX_HOLDERS;
 	size_t len = 0;
@@ -150,7 +159,7 @@ void __vperfctr_describe_holders(char *buf, size_t size, const struct __vperfctr
 		snprintf(buf + len, size - len, " and %u more", h->nr - shown);
 }
 
-static void list_pids(char *buf, size_t size, const struct __vperfctr_holders *h)
+static void list_pids(char *buf, size_t size, const struct vperfctr_holders *h)
 {
 	unsigned int i;
 	size_t len = 0;
@@ -162,20 +171,20 @@ static void list_pids(char *buf, size_t size, const struct __vperfctr_holders *h
 
 /* The same with the texts that are made of them. */
 struct named_holders {
-	struct __vperfctr_holders all;
+	struct vperfctr_holders all;
 	char names[256], pids[64];
 };
 
 static bool find_named(struct named_holders *h, const char *proc, const char *link, bool counting)
 {
-	__vperfctr_find_holders(&h->all, proc, link, counting);
-	__vperfctr_describe_holders(h->names, sizeof(h->names), &h->all);
+	find_descriptors(&h->all, proc, link, counting);
+	vperfctr_describe_holders(h->names, sizeof(h->names), &h->all);
 	list_pids(h->pids, sizeof(h->pids), &h->all);
 	return h->all.nr;
 }
 
 /* "what: PID TID UID COMM" */
-static void take_holder(struct __vperfctr_holders *h, const char *line)
+static void take_holder(struct vperfctr_holders *h, const char *line)
 {
 	unsigned int i;
 	pid_t pid;
@@ -193,7 +202,17 @@ static void take_holder(struct __vperfctr_holders *h, const char *line)
 	h->nr++;
 }
 
-void __vperfctr_read_facts(struct __vperfctr_facts *facts, const char *proc)
+/*
+ * The facts in the module's file in proc, and the holders that it names: those of other users
+ * to root only.  All is false and empty if there is no such file.
+ */
+struct facts {
+	bool watchdog_holds;	/* the NMI watchdog has a counter, and so keeps all from others */
+	bool guest_holds;	/* a virtual machine had the counters at the last CONTROL, without perf */
+	struct vperfctr_holders threads, cpus;	/* that vperfctr counts */
+};
+
+static void read_facts(struct facts *facts, const char *proc)
 {
 	char path[128], line[200];
 	FILE *f;
@@ -205,7 +224,6 @@ void __vperfctr_read_facts(struct __vperfctr_facts *facts, const char *proc)
 		return;
 	while (fgets(line, sizeof(line), f)) {
 		facts->watchdog_holds |= !strcmp(line, "watchdog: holds\n");
-		facts->watchdog_kept |= !strcmp(line, "watchdog: kept\n");
 		facts->guest_holds |= !strcmp(line, "guest: holds\n");
 		if (!strncmp(line, "thread: ", 8))
 			take_holder(&facts->threads, line);
@@ -215,18 +233,39 @@ void __vperfctr_read_facts(struct __vperfctr_facts *facts, const char *proc)
 	fclose(f);
 }
 
+int vperfctr_find_holders(struct vperfctr_holders *h, unsigned int what, const char *proc)
+{
+	struct facts facts;
+
+	switch (what) {
+	case VPERFCTR_HOLDERS_THREADS:
+	case VPERFCTR_HOLDERS_CPUS:
+		read_facts(&facts, proc);
+		*h = what == VPERFCTR_HOLDERS_CPUS ? facts.cpus : facts.threads;
+		return 0;
+	case VPERFCTR_HOLDERS_STATES:
+		find_descriptors(h, proc, STATE_LINK, false);
+		return 0;
+	case VPERFCTR_HOLDERS_PERF:
+		find_descriptors(h, proc, PERF_LINK, false);
+		return 0;
+	default:
+		return -EINVAL;
+	}
+}
+
 static void explain_busy(const char *proc, struct vperfctr_why *why)
 {
-	struct __vperfctr_facts facts;
+	struct facts facts;
 	struct named_holders h;
 
-	if (find_named(&h, proc, VPERFCTR_CPUS_LINK, true)) {
+	if (find_named(&h, proc, CPUS_LINK, true)) {
 		say(why, "the counters count whole CPUs for %s: wait until it ends, or end it with 'sudo kill%s'",
 		    h.names, h.pids);
 		return;
 	}
-	find_named(&h, proc, VPERFCTR_PERF_LINK, false);
-	__vperfctr_read_facts(&facts, proc);
+	find_named(&h, proc, PERF_LINK, false);
+	read_facts(&facts, proc);
 	if (facts.guest_holds)
 		say(why, "a virtual machine has the counters: end it, or start it without a PMU; 'enable_mediated_pmu=0' of the module kvm_intel or kvm_amd gives none to machines");
 	else if (facts.watchdog_holds)
@@ -246,7 +285,7 @@ static void explain_busy_cpus(const char *proc, struct vperfctr_why *why)
 {
 	struct named_holders h;
 
-	if (find_named(&h, proc, VPERFCTR_STATE_LINK, true))
+	if (find_named(&h, proc, STATE_LINK, true))
 		say(why, "the counters count threads for %s, and threads and CPUs cannot be counted at the same time: wait until it ends, or end it with 'sudo kill%s'",
 		    h.names, h.pids);
 	else
@@ -263,13 +302,13 @@ static void explain_other(int err, const char *what, struct vperfctr_why *why)
 /* The module has taken the counters for threads, or others hold them. */
 static void explain_perf(int err, const char *proc, struct vperfctr_why *why)
 {
-	struct __vperfctr_facts facts;
+	struct facts facts;
 	struct named_holders h;
 
-	__vperfctr_read_facts(&facts, proc);
+	read_facts(&facts, proc);
 	if (err != -EBUSY)
 		explain_other(err, "perf_event cannot count", why);
-	else if (find_named(&h, proc, VPERFCTR_STATE_LINK, true))
+	else if (find_named(&h, proc, STATE_LINK, true))
 		say(why, "the vperfctr module has the counters, for threads of %s: wait until it ends, or end it with 'sudo kill%s'",
 		    h.names, h.pids);
 	else if (h.all.hidden && !facts.watchdog_holds)
@@ -446,9 +485,11 @@ static void explain_ring(int err, struct vperfctr_why *why)
 	}
 }
 
-void __vperfctr_explain(int err, unsigned int call, const struct vperfctr_control *control,
-			const char *device, const char *proc, struct vperfctr_why *why)
+int vperfctr_why_at(int err, unsigned int call, const struct vperfctr_control *control,
+		    const char *device, const char *proc, struct vperfctr_why *why)
 {
+	if (!why)
+		return err;
 	if (err >= 0)
 		say(why, "there was no error");
 	else if (call == VPERFCTR_WHY_CONTROL)
@@ -463,4 +504,11 @@ void __vperfctr_explain(int err, unsigned int call, const struct vperfctr_contro
 		explain_perf(err, proc, why);
 	else
 		explain_open(err, device, why);
+	return err;
+}
+
+int vperfctr_why(int err, unsigned int call, const struct vperfctr_control *control,
+		 struct vperfctr_why *why)
+{
+	return vperfctr_why_at(err, call, control, VPERFCTR_DEVICE, "/proc", why);
 }

@@ -43,19 +43,19 @@ struct __vperfctr_perf {
 	/* The place of each counter and software counter in the group. */
 	uint8_t place[VPERFCTR_MAX_CTRS], soft_place[VPERFCTR_NR_SOFT];
 	int *fd;			/* of all groups; of each, the leader is the first */
-	uint64_t base_time, base[VPERFCTR_PERF_MAX];	/* at the last reset */
+	uint64_t base_time, base[PERF_GROUP_MAX];	/* at the last reset */
 };
 
 /* The result of a read of the group. */
 struct group {
 	uint64_t nr, enabled, running;
-	uint64_t value[VPERFCTR_PERF_MAX];
+	uint64_t value[PERF_GROUP_MAX];
 };
 
 /* The events of a group, in its order. */
 struct layout {
 	unsigned int nr;
-	const struct __vperfctr_perf_event *event[VPERFCTR_PERF_MAX];
+	const struct __vperfctr_perf_event *event[PERF_GROUP_MAX];
 	const struct perf_event_attr *sample;	/* NULL: no event makes samples */
 	unsigned int flags;
 };
@@ -180,12 +180,12 @@ static int open_clock(struct __vperfctr_perf *p, const struct layout *layout, pi
 	return 0;
 }
 
-static bool has_clocks(const struct __vperfctr_perf_place *place)
+static bool has_clocks(const struct vperfctr_perf_place *place)
 {
 	return place->tid[0] >= 0 && place->cpu[0] >= 0;
 }
 
-static int alloc_events(struct __vperfctr_perf *p, const struct __vperfctr_perf_place *place)
+static int alloc_events(struct __vperfctr_perf *p, const struct vperfctr_perf_place *place)
 {
 	const size_t nr = (size_t)place->nrtids * place->nrcpus;
 
@@ -202,7 +202,7 @@ static int alloc_events(struct __vperfctr_perf *p, const struct __vperfctr_perf_
 
 /* Open all groups of all threads that there are. */
 static int open_groups(struct __vperfctr_perf *p, const struct layout *layout,
-		       const struct __vperfctr_perf_place *place)
+		       const struct vperfctr_perf_place *place)
 {
 	unsigned int t, c;
 	int err = alloc_events(p, place);
@@ -349,10 +349,10 @@ static int start(struct __vperfctr_perf *p, unsigned int flags)
 }
 
 int __vperfctr_open_perf_at(struct vperfctr **v, const struct __vperfctr_perf_event *event,
-			    unsigned int nr, const struct __vperfctr_perf_place *place,
-			    const struct perf_event_attr *sample, unsigned int flags)
+			    unsigned int nr, const struct vperfctr_perf_place *place,
+			    unsigned int flags)
 {
-	struct layout layout = { .sample = sample, .flags = flags };
+	struct layout layout = { .sample = place->sample, .flags = flags };
 	struct __vperfctr_perf *p;
 	int err;
 
@@ -387,8 +387,8 @@ int __vperfctr_open_perf(struct vperfctr **v, const struct __vperfctr_perf_event
 			 unsigned int nr, pid_t tid, unsigned int flags)
 {
 	const int any = -1;
-	const struct __vperfctr_perf_place place = { &tid, &any, 1, 1 };
-	int err = __vperfctr_open_perf_at(v, event, nr, &place, NULL, flags);
+	const struct vperfctr_perf_place place = { &tid, &any, 1, 1, NULL, NULL };
+	int err = __vperfctr_open_perf_at(v, event, nr, &place, flags);
 
 	/* As a handle with a page: it belongs to the thread that is counted. */
 	if (!err && !tid) {
@@ -398,14 +398,17 @@ int __vperfctr_open_perf(struct vperfctr **v, const struct __vperfctr_perf_event
 	return err;
 }
 
-void __vperfctr_perf_groups(const struct vperfctr *v, struct __vperfctr_perf_groups *groups)
+int vperfctr_perf_descriptors(const struct vperfctr *v, struct vperfctr_perf_groups *groups)
 {
 	const struct __vperfctr_perf *p = to_const_handle(v)->perf;
 
+	if (!p)
+		return -ENOTTY;
 	groups->nrgroups = p->nrgroups;
 	groups->nrcpus = p->cpu ? p->nrgroups : p->nrcpus;
 	groups->nrevents = p->nr;
 	groups->fd = p->fd;
+	return 0;
 }
 
 void __vperfctr_perf_close(struct __vperfctr_perf *p)
@@ -544,12 +547,16 @@ int __vperfctr_perf_read_cpus(const struct vperfctr_handle *h, struct vperfctr_r
 	return err;
 }
 
-int __vperfctr_perf_cpu_soft(const struct vperfctr *v, unsigned int i, struct vperfctr_soft *soft)
+int vperfctr_perf_cpu_soft(const struct vperfctr *v, unsigned int i, struct vperfctr_soft *soft)
 {
 	const struct __vperfctr_perf *p = to_const_handle(v)->perf;
 	struct group g;
 	int err;
 
+	if (!p)
+		return -ENOTTY;
+	if (!__vperfctr_is_size(soft->size, SOFT_SIZE_VER0))
+		return -EINVAL;
 	memset(&g, 0, sizeof(g));
 	err = p->cpu && i < p->nrgroups ? add_counts(p, i, &g) : -EINVAL;
 	if (!err)

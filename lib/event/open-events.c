@@ -335,7 +335,7 @@ static bool is_perfs_refusal(int err)
 static int fall_back(struct vperfctr **v, const char *names, int refused, struct vperfctr_why *why)
 {
 	struct vperfctr_why perf;
-	int err = __vperfctr_count_perf(v, names, 0, 0, &perf);
+	int err = vperfctr_perf_open(v, names, 0, 0, &perf);
 
 	if (!err)
 		return 0;
@@ -413,7 +413,7 @@ int vperfctr_count(struct vperfctr **v, const char *names, unsigned int flags,
 	if (err)
 		return err;
 	if (flags & VPERFCTR_COUNT_PERF)
-		err = __vperfctr_count_perf(v, names, 0, 0, &reason);
+		err = vperfctr_perf_open(v, names, 0, 0, &reason);
 	else
 		err = open_module(v, names, &unusable, &reason);
 	if (unusable && !flags)

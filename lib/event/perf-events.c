@@ -27,7 +27,7 @@ static bool may_count_kernel(void)
  * Describe a processor with all counters that there can be.  perf_event chooses counters
  * itself, and knows which can count an event.
  */
-void __vperfctr_perf_info(struct vperfctr_info *info)
+static void describe(struct vperfctr_info *info)
 {
 	struct cpu_signature s;
 
@@ -60,6 +60,19 @@ void __vperfctr_perf_info(struct vperfctr_info *info)
 		info->fixed_mask = 1;
 		info->fixed_width = 64;
 	}
+}
+
+int vperfctr_perf_info_sized(struct vperfctr_info *info, size_t size)
+{
+	struct vperfctr_info all;
+
+	if (!__vperfctr_is_size(size, INFO_SIZE_VER0))
+		return -EINVAL;
+	describe(&all);
+	__vperfctr_put_struct(info, size, &all, sizeof(all));
+	if (size < all.size)
+		info->size = (uint32_t)size;
+	return 0;
 }
 
 /* Translate the SBI's number of an event; its cache events are perf's, in fewer bits. */
@@ -190,10 +203,9 @@ static void sample_clock(struct __vperfctr_perf_event *clock, bool cpus, bool ke
 	clock->kernel = kernel;
 }
 
-int __vperfctr_count_perf_at(struct vperfctr **v, const char *names, const uint64_t *period,
-			     const struct __vperfctr_perf_place *place,
-			     const struct perf_event_attr *sample, unsigned int flags,
-			     struct vperfctr_why *why)
+int vperfctr_perf_open_at(struct vperfctr **v, const char *names,
+			  const struct vperfctr_perf_place *place, unsigned int flags,
+			  struct vperfctr_why *why)
 {
 	/* Page faults are two events. */
 	struct __vperfctr_perf_event perf[2 * VPERFCTR_MAX_CTRS];
@@ -203,15 +215,15 @@ int __vperfctr_count_perf_at(struct vperfctr **v, const char *names, const uint6
 	int i, n, err;
 
 	*v = NULL;
-	__vperfctr_perf_info(&info);
+	describe(&info);
 	n = __vperfctr_parse_names(event, names, &info, why);
 	if (n < 0)
 		return n;
 	for (i = 0; i < n; i++) {
 		nr += translate(&perf[nr], &event[i]);
-		if (!period || !period[i])
+		if (!place->period || !place->period[i])
 			continue;
-		perf[nr - 1].period = period[i];
+		perf[nr - 1].period = place->period[i];
 		if (event[i].soft)
 			sample_clock(&perf[nr - 1], place->tid[0] < 0,
 				     info.features & VPERFCTR_FEATURE_KERNEL);
@@ -219,16 +231,15 @@ int __vperfctr_count_perf_at(struct vperfctr **v, const char *names, const uint6
 	if (place->nrtids == 1 && !place->tid[0])
 		err = __vperfctr_open_perf(v, perf, nr, 0, flags & ~VPERFCTR_PERF_RAW);
 	else
-		err = __vperfctr_open_perf_at(v, perf, nr, place, sample,
-					      flags & ~VPERFCTR_PERF_RAW);
+		err = __vperfctr_open_perf_at(v, perf, nr, place, flags & ~VPERFCTR_PERF_RAW);
 	return err && !(flags & VPERFCTR_PERF_RAW) ? explain(err, names, why) : err;
 }
 
-int __vperfctr_count_perf(struct vperfctr **v, const char *names, pid_t tid, unsigned int flags,
-			  struct vperfctr_why *why)
+int vperfctr_perf_open(struct vperfctr **v, const char *names, pid_t tid, unsigned int flags,
+		       struct vperfctr_why *why)
 {
 	const int any = -1;
-	const struct __vperfctr_perf_place place = { &tid, &any, 1, 1 };
+	const struct vperfctr_perf_place place = { &tid, &any, 1, 1, NULL, NULL };
 
-	return __vperfctr_count_perf_at(v, names, NULL, &place, NULL, flags, why);
+	return vperfctr_perf_open_at(v, names, &place, flags, why);
 }

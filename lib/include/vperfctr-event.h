@@ -272,24 +272,48 @@ int vperfctr_thread(struct vperfctr **v, const char *names, unsigned int flags,
 		    struct vperfctr_why *why);
 void vperfctr_thread_close(void);
 
-/*
- * Describe the processor as vperfctr_event() needs it for perf_event, and count thread tid by
- * perf_event.  Internal, for perfex.
- */
-void __vperfctr_perf_info(struct vperfctr_info *info);
-int __vperfctr_count_perf(struct vperfctr **v, const char *names, pid_t tid, unsigned int flags,
-			  struct vperfctr_why *why);
+/* ---- by perf_event, for more than the calling thread ---------------- */
 
-struct perf_event_attr;
-struct __vperfctr_perf_place;
 /*
- * The same for threads or CPUs.  period: of each name: 0: it is counted only; otherwise it makes
- * samples as *sample says.  NULL: none does.
+ * Describe the processor as vperfctr_event() needs it for events that perf_event counts: with
+ * all counters that there can be, because perf_event chooses counters itself.
+ *
+ *	-EINVAL	size is below that of version 0.1.0
  */
-int __vperfctr_count_perf_at(struct vperfctr **v, const char *names, const uint64_t *period,
-			     const struct __vperfctr_perf_place *place,
-			     const struct perf_event_attr *sample, unsigned int flags,
-			     struct vperfctr_why *why);
+int vperfctr_perf_info_sized(struct vperfctr_info *info, size_t size);
+__VPERFCTR_PASS_SIZE int vperfctr_perf_info(struct vperfctr_info *info)
+{
+	return vperfctr_perf_info_sized(info, sizeof(*info));
+}
+
+/*
+ * Count thread tid, or the calling thread (0), by perf_event_open(2), and start.  names are those
+ * of vperfctr_count(), and so are the calls that work by the handle.  flags: VPERFCTR_PERF_* of
+ * <vperfctr.h>.  vperfctr_count() suffices for counts of the calling thread; this is for monitors
+ * such as perfex, where the module cannot count.
+ *
+ * Errors; *v is then NULL:
+ *
+ *	-ENODEV	perf_event cannot count these events, or may not be used
+ *	-ENOSPC	perf_event cannot count these events at once
+ *	-EBUSY	the counters do not suffice, or others hold them
+ *	-ESRCH	there is no such thread
+ *	-EMFILE, -ENOMEM	as from perf_event_open(2)
+ *	any of vperfctr_event()
+ *
+ * With VPERFCTR_PERF_RAW, an error of perf_event_open(2) is returned as it is, and *why is not
+ * written then.
+ */
+int vperfctr_perf_open(struct vperfctr **v, const char *names, pid_t tid, unsigned int flags,
+		       struct vperfctr_why *why);
+
+/*
+ * The same for several threads or CPUs, which may make samples: see struct vperfctr_perf_place.
+ * vperfctr_perf_descriptors() returns the descriptors from which samples are read.
+ */
+int vperfctr_perf_open_at(struct vperfctr **v, const char *names,
+			  const struct vperfctr_perf_place *place, unsigned int flags,
+			  struct vperfctr_why *why);
 
 #ifdef __cplusplus
 #pragma GCC diagnostic pop

@@ -90,8 +90,9 @@
  *	  size in it.  Functions that only use it take the size from there.  A control has
  *	  that of its counters, too: a counter that is given beside it is of that size.
  *	  The caller sets that of a vperfctr_soft.
- *	- All other structures never grow: vperfctr_why, vperfctr_region, vperfctr_user,
- *	  vperfctr_cpu_mask, vperfctr_cpu.
+ *	- All other structures never grow: vperfctr_why, vperfctr_holders, vperfctr_perf_place,
+ *	  vperfctr_perf_groups, vperfctr_region, vperfctr_user, vperfctr_cpu_mask,
+ *	  vperfctr_cpu.
  *
  * Other languages: the library also exports each inline function under its own name, but of
  * those with a twin only the twin.  Its size is that of the structure in that language.
@@ -188,6 +189,41 @@ struct vperfctr_why {
  */
 int vperfctr_why(int err, unsigned int call, const struct vperfctr_control *control,
 		 struct vperfctr_why *why);
+
+/* The same for another /dev/vperfctr and /proc, such as those of the host in a container. */
+int vperfctr_why_at(int err, unsigned int call, const struct vperfctr_control *control,
+		    const char *device, const char *proc, struct vperfctr_why *why);
+
+/* ---- who has the counters ------------------------------------------- */
+
+#define VPERFCTR_MAX_HOLDERS	3 /* that are named */
+
+struct vperfctr_holders {
+	unsigned int nr;	/* processes; those after VPERFCTR_MAX_HOLDERS have no name here */
+	struct {
+		pid_t pid;
+		char comm[32];
+	} holder[VPERFCTR_MAX_HOLDERS];
+	int hidden;		/* not 0: there are processes that the caller may not look at */
+};
+
+/* Things that processes have. */
+#define VPERFCTR_HOLDERS_THREADS	0 /* threads that vperfctr counts: by the module's file */
+#define VPERFCTR_HOLDERS_CPUS		1 /* CPUs that vperfctr counts: the same */
+#define VPERFCTR_HOLDERS_STATES		2 /* descriptors of threads' states: by /proc/PID/fd */
+#define VPERFCTR_HOLDERS_PERF		3 /* descriptors of perf_event: the same */
+
+/*
+ * Find the other processes that have counters, or may have them.  proc: where /proc is.  The
+ * module's file in there, which vperfctr(4) describes, names other users' processes to root
+ * only.  A file that cannot be read names none.
+ *
+ *	-EINVAL	there is no such VPERFCTR_HOLDERS_*
+ */
+int vperfctr_find_holders(struct vperfctr_holders *h, unsigned int what, const char *proc);
+
+/* Write "perf (process 12), top (process 34) and 2 more" to buf; nothing if there are none. */
+void vperfctr_describe_holders(char *buf, size_t size, const struct vperfctr_holders *h);
 
 /* ---- information ---------------------------------------------------- */
 
@@ -554,35 +590,65 @@ const char *vperfctr_counter_name(const struct vperfctr *v, unsigned int i);
 /* Return which part of the kernel counts for this handle. */
 unsigned int vperfctr_backend(const struct vperfctr *v);
 
+/* ---- handles of perf_event: see vperfctr_perf_open() in <vperfctr-event.h> ---- */
+
+/* Flags of vperfctr_perf_open() and vperfctr_perf_open_at(). */
+#define VPERFCTR_PERF_EXEC	0x01 /* start when the thread next executes a file */
+#define VPERFCTR_PERF_INHERIT	0x02 /* count what the thread starts, too, in the same sums */
+#define VPERFCTR_PERF_RAW	0x04 /* return perf_event_open()'s own error, unexplained */
+#define VPERFCTR_PERF_STOPPED	0x08 /* start by vperfctr_resume() */
+#define VPERFCTR_PERF_NS	0x10 /* the handle's ticks are nanoseconds */
+
+struct perf_event_attr;
+
+/* A place counts each of these threads on each of these CPUs, with a group for each pair. */
+struct vperfctr_perf_place {
+	const pid_t *tid;	/* 0: the calling thread; -1, alone: all that the CPUs do */
+	const int *cpu;		/* -1, alone: any */
+	unsigned int nrtids, nrcpus;
+	/*
+	 * The number of events to a sample, for each name; 0: it is counted only.  NULL:
+	 * there are no samples.  The attributes of those that make samples are *sample.  The
+	 * first event of a group takes the records of tasks and mappings.
+	 */
+	const uint64_t *period;
+	const struct perf_event_attr *sample;
+};
+
+/* The descriptors of a handle that perf_event counts. */
+struct vperfctr_perf_groups {
+	unsigned int nrgroups;	/* in the order of the place: all CPUs of a thread, then the next */
+	unsigned int nrcpus;	/* groups whose events are of different CPUs */
+	unsigned int nrevents;	/* in each group */
+	const int *fd;		/* nrgroups * nrevents; of each group the leader is the first */
+};
+
 /*
- * Make a handle that counts thread tid (0: the caller) by perf_event_open(2), and start.  A
- * negative error number is perf_event_open()'s, or -EBUSY if the counters do not suffice.
- * Internal.
+ * Get the descriptors of such a handle, whose samples the caller reads.  They are valid until
+ * vperfctr_close(), and are the handle's.
+ *
+ *	-ENOTTY	the module counts for this handle
  */
+int vperfctr_perf_descriptors(const struct vperfctr *v, struct vperfctr_perf_groups *groups);
+
+/*
+ * Read the software counters of CPU i of such a handle of CPUs: soft->count[].own.  The
+ * module counts them for threads only.
+ *
+ *	-ENOTTY	the module counts for this handle
+ *	-EINVAL	the handle counts no CPUs, or not as many; or soft->size is below that of
+ *		version 0.1.0
+ *	-EBUSY	the counters did not suffice
+ */
+int vperfctr_perf_cpu_soft(const struct vperfctr *v, unsigned int i, struct vperfctr_soft *soft);
+
+/* For libvperfctr-event: open events, which lib/perf.h describes. */
 struct __vperfctr_perf_event;
 int __vperfctr_open_perf(struct vperfctr **v, const struct __vperfctr_perf_event *event,
 			 unsigned int nr, pid_t tid, unsigned int flags);
-
-/*
- * The same for several threads or CPUs: see lib/perf.h, which describes the structures.
- * sample: the attributes of events that make samples, or NULL.  The first event of a group
- * takes the records of tasks and mappings.  Internal.
- */
-struct perf_event_attr;
-struct __vperfctr_perf_place;
 int __vperfctr_open_perf_at(struct vperfctr **v, const struct __vperfctr_perf_event *event,
-			    unsigned int nr, const struct __vperfctr_perf_place *place,
-			    const struct perf_event_attr *sample, unsigned int flags);
-
-/* Get the descriptors of such a handle.  Internal. */
-struct __vperfctr_perf_groups;
-void __vperfctr_perf_groups(const struct vperfctr *v, struct __vperfctr_perf_groups *groups);
-
-/*
- * Read the software counters of CPU i of such a handle: soft->count[].own.  Returns 0 or a
- * negative error number.  Internal.
- */
-int __vperfctr_perf_cpu_soft(const struct vperfctr *v, unsigned int i, struct vperfctr_soft *soft);
+			    unsigned int nr, const struct vperfctr_perf_place *place,
+			    unsigned int flags);
 
 /* Set the names of the handle's counters, separated by commas.  Internal. */
 int __vperfctr_set_names(struct vperfctr *v, const char *names);

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "measure.h"
-#include "perf.h"
 
 #define ALL_GROUPS	UINT_MAX
 
@@ -46,7 +45,7 @@ static bool only_usage(const struct choice *choice)
 	if (!*choice->module->text || c->targets.nr || counts_cpus(c) || c->no_inherit ||
 	    o->interval || o->delay || o->control || o->nrmetrics || o->detail)
 		return false;
-	err = __vperfctr_count_perf(&v, "task-clock", 0, VPERFCTR_PERF_EXEC | VPERFCTR_PERF_RAW,
+	err = vperfctr_perf_open(&v, "task-clock", 0, VPERFCTR_PERF_EXEC | VPERFCTR_PERF_RAW,
 				    NULL);
 	if (!err)
 		vperfctr_close(v);
@@ -83,7 +82,7 @@ static int refuse_for_perf(struct choice *choice, const struct error *module, st
 	while (i < events->nr) {
 		const char *name = events->ev[i].name;
 
-		err = __vperfctr_count_perf(&v, name, 0, VPERFCTR_PERF_EXEC | VPERFCTR_PERF_RAW, &why);
+		err = vperfctr_perf_open(&v, name, 0, VPERFCTR_PERF_EXEC | VPERFCTR_PERF_RAW, &why);
 		if (!err) {
 			vperfctr_close(v);
 			i++;
@@ -119,7 +118,7 @@ static int try_group(const struct events *events, unsigned int nr, unsigned int 
 
 	strcpy(why->text, "out of memory");
 	if (names)
-		err = __vperfctr_count_perf(&v, names, 0, 0, why);
+		err = vperfctr_perf_open(&v, names, 0, 0, why);
 	if (!err)
 		vperfctr_close(v);
 	free(names);
@@ -202,7 +201,7 @@ static int choose_for_perf(const struct kinds *kinds, void *arg, struct error *e
 		choice->perf = list_names(events, events->nr, ALL_GROUPS);
 		if (!choice->perf)
 			return fail_with(e, "out of memory");
-		err = __vperfctr_count_perf(&v, choice->perf, 0, 0, &why);
+		err = vperfctr_perf_open(&v, choice->perf, 0, 0, &why);
 		if (!err)
 			break;
 		if (choice->counting->events.nr || choice->metrics.nr ||
@@ -252,7 +251,7 @@ int choose_perf(struct choice *choice, const struct error *module, struct cpus *
 	int ret;
 
 	kinds->nr = 1;
-	__vperfctr_perf_info(kinds->info);
+	vperfctr_perf_info(kinds->info);
 	kinds->info->tsc_khz = 1000000;
 	if (!choice->counting->events.nr || o->detail)
 		perf_limit_generic(kinds->info);
@@ -285,7 +284,7 @@ bool perf_counts_all(const struct choice *choice)
 		if (choice->refused.list[i].how != NOT_PERMITTED)
 			return false;
 	for (i = 0; i < choice->counting->events.nr; i++) {
-		if (__vperfctr_count_perf(&v, choice->counting->events.spec[i], 0, VPERFCTR_PERF_EXEC, NULL))
+		if (vperfctr_perf_open(&v, choice->counting->events.spec[i], 0, VPERFCTR_PERF_EXEC, NULL))
 			return false;
 		vperfctr_close(v);
 	}

@@ -11,7 +11,6 @@
 
 #include "cpus.h"
 #include "gate.h"
-#include "perf.h"
 #include "perf-count.h"
 
 #define SYS_CPU		"/sys/devices/system/cpu"
@@ -442,7 +441,7 @@ static int read_soft(const struct vperfctr *v, unsigned int i, struct sums *sums
 
 	if (vperfctr_backend(v) != VPERFCTR_BACKEND_PERF)
 		return 0;
-	err = __vperfctr_perf_cpu_soft(v, i, &soft);
+	err = vperfctr_perf_cpu_soft(v, i, &soft);
 	for (k = 0; k < VPERFCTR_NR_SOFT && !err; k++) {
 		sums->soft[k] = soft.count[k].own;
 		if (VPERFCTR_SOFT_PAGE_FAULTS >> k & 1)

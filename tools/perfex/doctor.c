@@ -11,7 +11,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "explain.h"
 #include "json.h"
 #include "perfex.h"
 
@@ -106,6 +105,20 @@ static bool has_text(const char *path, const char *text)
 	while (!found && fgets(line, sizeof(line), f))
 		found = strstr(line, text);
 	fclose(f);
+	return found;
+}
+
+/* A whole line: the rest of others is chosen by users. */
+static bool has_line(const char *path, const char *wanted)
+{
+	char line[4096];
+	bool found = false;
+	FILE *f = fopen(path, "re");
+
+	while (f && !found && fgets(line, sizeof(line), f))
+		found = !strcmp(line, wanted);
+	if (f)
+		fclose(f);
 	return found;
 }
 
@@ -339,13 +352,13 @@ static void check_device(struct doctor *d)
 		return;
 	}
 	if (!may_open(&st)) {
-		__vperfctr_explain(-EACCES, VPERFCTR_WHY_OPEN, NULL, device, PROC, &why);
+		vperfctr_why_at(-EACCES, VPERFCTR_WHY_OPEN, NULL, device, PROC, &why);
 		report(d, "access", NULL, "%s", why.text);
 		return;
 	}
 	err = vperfctr_info(&info, 0);
 	if (err) {
-		__vperfctr_explain(err, VPERFCTR_WHY_OPEN, NULL, device, PROC, &why);
+		vperfctr_why_at(err, VPERFCTR_WHY_OPEN, NULL, device, PROC, &why);
 		report(d, err == -EPROTONOSUPPORT ? "version" : "device", NULL, "%s", why.text);
 		return;
 	}
@@ -355,14 +368,14 @@ static void check_device(struct doctor *d)
 /* ---- the counters -------------------------------------------------------------------- */
 
 /* perf waits for them, or gets EBUSY: no fault, but what its user looks for. */
-static void note_holders(const struct doctor *d, const struct __vperfctr_holders *h,
+static void note_holders(const struct doctor *d, const struct vperfctr_holders *h,
 			 const char *what)
 {
 	char names[256], text[400];
 
 	if (!h->nr)
 		return;
-	__vperfctr_describe_holders(names, sizeof(names), h);
+	vperfctr_describe_holders(names, sizeof(names), h);
 	snprintf(text, sizeof(text), "vperfctr counts %s for %s, and perf_event gets no counters meanwhile",
 		 what, names);
 	if (!d->json) {
@@ -376,24 +389,25 @@ static void note_holders(const struct doctor *d, const struct __vperfctr_holders
 
 static void check_holders(struct doctor *d)
 {
-	struct __vperfctr_holders h;
-	struct __vperfctr_facts facts;
-	char proc[256], names[256], remedy[128];
+	struct vperfctr_holders h;
+	char proc[256], file[512], names[256], remedy[128];
 	unsigned int i;
 	size_t len;
 
 	snprintf(proc, sizeof(proc), "%s", in_root(d, "/proc"));
+	snprintf(file, sizeof(file), "%s/vperfctr", proc);
 	/* Not by the watchdog's sysctl: it may be on without a counter, or keep only its own. */
-	__vperfctr_read_facts(&facts, proc);
-	if (facts.watchdog_holds)
+	if (has_line(file, "watchdog: holds\n"))
 		report(d, "watchdog", "sudo sysctl kernel.nmi_watchdog=0",
 		       "the NMI watchdog holds a counter of each CPU, and with it keeps all");
-	if (facts.guest_holds)
+	if (has_line(file, "guest: holds\n"))
 		report(d, "guest", NULL, "a virtual machine had the counters when they were last asked for: end it, or load kvm_intel or kvm_amd with enable_mediated_pmu=0");
-	note_holders(d, &facts.threads, "threads");
-	note_holders(d, &facts.cpus, "CPUs");
-	__vperfctr_find_holders(&h, proc, VPERFCTR_PERF_LINK, false);
-	__vperfctr_describe_holders(names, sizeof(names), &h);
+	vperfctr_find_holders(&h, VPERFCTR_HOLDERS_THREADS, proc);
+	note_holders(d, &h, "threads");
+	vperfctr_find_holders(&h, VPERFCTR_HOLDERS_CPUS, proc);
+	note_holders(d, &h, "CPUs");
+	vperfctr_find_holders(&h, VPERFCTR_HOLDERS_PERF, proc);
+	vperfctr_describe_holders(names, sizeof(names), &h);
 	if (!h.nr)
 		return;
 	len = (size_t)snprintf(remedy, sizeof(remedy), "sudo kill");

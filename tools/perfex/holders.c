@@ -4,7 +4,6 @@
 #include <pwd.h>
 #include <stdlib.h>
 
-#include "explain.h"
 #include "perfex.h"
 
 /* The file's words for what the watchdog and perf have. */
@@ -52,11 +51,11 @@ static bool print_holder(FILE *f, const char *line, bool first)
 /* perf has no file that names its processes. */
 static void print_perf(FILE *f, const char *proc)
 {
-	struct __vperfctr_holders h;
+	struct vperfctr_holders h;
 	char names[256];
 
-	__vperfctr_find_holders(&h, proc, VPERFCTR_PERF_LINK, false);
-	__vperfctr_describe_holders(names, sizeof(names), &h);
+	vperfctr_find_holders(&h, VPERFCTR_HOLDERS_PERF, proc);
+	vperfctr_describe_holders(names, sizeof(names), &h);
 	if (h.nr)
 		fprintf(f, "perf_event may hold counters for %s\n", names);
 }

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Error messages: the cause and the remedy, in one line.  Those of the library's errors, and of
- * counters that another program holds, are in lib/explain.c, as vperfctr_why() has them, too.
+ * counters that another program holds, are those of vperfctr_why(), in lib/explain.c.
  */
 #include <errno.h>
 #include <stdarg.h>
 #include <unistd.h>
 
-#include "explain.h"
 #include "perfex.h"
 
 #define DEVICE		"/dev/vperfctr"
@@ -63,7 +62,7 @@ static int fail_call(struct error *e, int err, unsigned int call,
 {
 	struct vperfctr_why why;
 
-	__vperfctr_explain(err, call, control, DEVICE, proc, &why);
+	vperfctr_why_at(err, call, control, DEVICE, proc, &why);
 	fail_with(e, "%s", why.text);
 	e->busy = err == -EBUSY;
 	e->unusable = is_unusable(err);
@@ -74,7 +73,7 @@ int fail_access(struct error *e, const char *device)
 {
 	struct vperfctr_why why;
 
-	__vperfctr_explain(-EACCES, VPERFCTR_WHY_OPEN, NULL, device, PROC, &why);
+	vperfctr_why_at(-EACCES, VPERFCTR_WHY_OPEN, NULL, device, PROC, &why);
 	return fail_with(e, "%s", why.text);
 }
 
@@ -126,11 +125,11 @@ int fail_control_cpus(struct error *e, int err, const struct vperfctr_control *c
 
 int fail_counted_already(struct error *e, pid_t tid, const char *proc)
 {
-	struct __vperfctr_holders h;
+	struct vperfctr_holders h;
 	char names[256];
 
-	__vperfctr_find_holders(&h, proc, VPERFCTR_STATE_LINK, false);
-	__vperfctr_describe_holders(names, sizeof(names), &h);
+	vperfctr_find_holders(&h, VPERFCTR_HOLDERS_STATES, proc);
+	vperfctr_describe_holders(names, sizeof(names), &h);
 	if (!h.nr)
 		return fail_with(e, "thread %d has counters already, by its own program or another perfex: end that first",
 				 (int)tid);

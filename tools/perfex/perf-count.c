@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "perf.h"
 #include "perf-count.h"
 
 #define SYS_CPU		"/sys/devices/system/cpu"
@@ -23,7 +22,7 @@ void perf_limit_generic(struct vperfctr_info *info)
 
 	for (i = 0; (name = events_generic_name(i)); i++) {
 		if (vperfctr_event(&event, name, info, NULL) || !event.arch ||
-		    __vperfctr_count_perf(&v, name, 0, VPERFCTR_PERF_EXEC, NULL))
+		    vperfctr_perf_open(&v, name, 0, VPERFCTR_PERF_EXEC, NULL))
 			continue;
 		found |= event.arch;
 		vperfctr_close(v);
@@ -33,7 +32,7 @@ void perf_limit_generic(struct vperfctr_info *info)
 
 void perf_describe(struct vperfctr_info *info)
 {
-	__vperfctr_perf_info(info);
+	vperfctr_perf_info(info);
 	/* The kernel's times are nanoseconds. */
 	info->tsc_khz = 1000000;
 	perf_limit_generic(info);
@@ -192,20 +191,22 @@ static int fail_perf(struct error *e, int err, const struct perf_count *p, bool 
 }
 
 static int open_at(struct vperfctr **v, const struct perf_count *p,
-		   const struct __vperfctr_perf_place *place, unsigned int flags,
+		   struct vperfctr_perf_place *place, unsigned int flags,
 		   struct vperfctr_why *why)
 {
 	files_raise();
 	if (p->inherit)
 		flags |= VPERFCTR_PERF_INHERIT;
-	return __vperfctr_count_perf_at(v, p->names, p->period, place, &p->sample,
-					flags | VPERFCTR_PERF_NS | VPERFCTR_PERF_RAW, why);
+	place->period = p->period;
+	place->sample = &p->sample;
+	return vperfctr_perf_open_at(v, p->names, place, flags | VPERFCTR_PERF_NS | VPERFCTR_PERF_RAW,
+				     why);
 }
 
 int perf_count_threads(struct vperfctr **v, const struct perf_count *p, const pid_t *tids,
 		       unsigned int nr, unsigned int flags, bool *gone, struct error *e)
 {
-	struct __vperfctr_perf_place place = { .tid = tids, .nrtids = nr, .nrcpus = 1 };
+	struct vperfctr_perf_place place = { .tid = tids, .nrtids = nr, .nrcpus = 1 };
 	struct vperfctr_cpu_mask *all = NULL, *online = NULL;
 	struct vperfctr_why why = { "" };
 	const int any = -1;
@@ -233,7 +234,7 @@ int perf_count_threads(struct vperfctr **v, const struct perf_count *p, const pi
 int perf_count_cpus(struct vperfctr **v, const struct perf_count *p,
 		    const struct vperfctr_cpu_mask *mask, struct error *e)
 {
-	struct __vperfctr_perf_place place = { .tid = (const pid_t[]){ -1 }, .nrtids = 1 };
+	struct vperfctr_perf_place place = { .tid = (const pid_t[]){ -1 }, .nrtids = 1 };
 	struct vperfctr_why why = { "" };
 	int *cpus = list_cpus(mask, &place.nrcpus), err;
 

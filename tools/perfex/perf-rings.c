@@ -13,7 +13,6 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "perf.h"
 #include "perf-count.h"
 #include "perf-records.h"
 
@@ -34,7 +33,7 @@ struct perf_rings {
 	struct perf_ring *ring;
 	unsigned int nr;
 	size_t page_size, size;			/* of the data */
-	struct __vperfctr_perf_groups groups;
+	struct vperfctr_perf_groups groups;
 	int epoll;
 	struct perf_records records;
 	char record[1 << 16];
@@ -67,7 +66,7 @@ static void unmap(struct perf_rings *r)
 /* The leaders of the first groups, those of the first thread or of CPUs, have the buffers. */
 static int map_sized(struct perf_rings *r)
 {
-	const struct __vperfctr_perf_groups *groups = &r->groups;
+	const struct vperfctr_perf_groups *groups = &r->groups;
 	void *page;
 	int fd, err;
 
@@ -110,7 +109,7 @@ static int map(struct perf_rings *r, unsigned int targets)
 /* Let all events of a CPU write into its buffer, and find the numbers of their samples. */
 static int join(struct perf_rings *r)
 {
-	const struct __vperfctr_perf_groups *groups = &r->groups;
+	const struct vperfctr_perf_groups *groups = &r->groups;
 	unsigned int i, nr = groups->nrgroups * groups->nrevents;
 	uint64_t id;
 	int fd, to;
@@ -130,7 +129,7 @@ static int join(struct perf_rings *r)
 /* The leader of a group whose events write into this buffer. */
 static int watched_fd(const struct perf_rings *r, unsigned int ring)
 {
-	const struct __vperfctr_perf_groups *groups = &r->groups;
+	const struct vperfctr_perf_groups *groups = &r->groups;
 
 	return groups->fd[(r->ring[ring].watched * groups->nrcpus + ring) * groups->nrevents];
 }
@@ -157,9 +156,10 @@ static int watch_all(struct perf_rings *r)
 
 static int open_rings(struct perf_rings *r, const struct vperfctr *v, unsigned int targets)
 {
-	int err;
+	int err = vperfctr_perf_descriptors(v, &r->groups);
 
-	__vperfctr_perf_groups(v, &r->groups);
+	if (err)
+		return err;
 	r->ring = calloc(r->groups.nrcpus, sizeof(*r->ring));
 	if (!r->ring)
 		return -ENOMEM;

@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "gate.h"
-#include "perf.h"
 
 enum stage {
 	STAGE_BIND, STAGE_OPEN, STAGE_RING, STAGE_CONTROL, STAGE_READY, STAGE_USER, STAGE_USAGE,
@@ -481,7 +480,7 @@ static int run_count_perf(struct running *run, struct vperfctr **v, struct error
 	}
 	if (inherits(run->control))
 		flags |= VPERFCTR_PERF_INHERIT;
-	err = __vperfctr_count_perf(v, run->perf, run->pid, flags, &why);
+	err = vperfctr_perf_open(v, run->perf, run->pid, flags, &why);
 	if (err)
 		return fail_with(e, "%s", why.text);
 	clock_gettime(CLOCK_MONOTONIC, &run->start);

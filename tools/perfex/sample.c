@@ -23,7 +23,6 @@
 
 #include "cpus.h"
 #include "output.h"
-#include "perf.h"
 #include "perf-count.h"
 #include "perf-data.h"
 #include "sample.h"

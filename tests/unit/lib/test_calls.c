@@ -224,6 +224,53 @@ START_TEST(why)
 }
 END_TEST
 
+/* A reader of the module's file cannot be misled by the names that processes have. */
+START_TEST(holders)
+{
+	char dir[] = "/tmp/vperfctr-holders-XXXXXX", file[64], buf[128];
+	struct vperfctr_holders h;
+	FILE *f;
+
+	ck_assert_ptr_nonnull(mkdtemp(dir));
+	snprintf(file, sizeof(file), "%s/vperfctr", dir);
+	f = fopen(file, "w");
+	fputs("watchdog: none\n"
+	      "thread: 41 41 1000 cpus: 7 7 0 x\n"
+	      "thread: 41 42 1000 other\n"
+	      "cpus: 43 43 0 a b\n", f);
+	fclose(f);
+	ck_assert_int_eq(vperfctr_find_holders(&h, VPERFCTR_HOLDERS_THREADS, dir), 0);
+	ck_assert_uint_eq(h.nr, 1);
+	ck_assert_int_eq(h.holder[0].pid, 41);
+	ck_assert_int_eq(vperfctr_find_holders(&h, VPERFCTR_HOLDERS_CPUS, dir), 0);
+	vperfctr_describe_holders(buf, sizeof(buf), &h);
+	ck_assert_str_eq(buf, "a b (process 43)");
+	ck_assert_int_eq(vperfctr_find_holders(&h, VPERFCTR_HOLDERS_PERF, dir), 0);
+	vperfctr_describe_holders(buf, sizeof(buf), &h);
+	ck_assert_str_eq(buf, "");
+	ck_assert_int_eq(vperfctr_find_holders(&h, VPERFCTR_HOLDERS_PERF + 1, dir), -EINVAL);
+	unlink(file);
+	/* All that is missing names none. */
+	ck_assert_int_eq(vperfctr_find_holders(&h, VPERFCTR_HOLDERS_CPUS, dir), 0);
+	ck_assert_uint_eq(h.nr, 0);
+	rmdir(dir);
+}
+END_TEST
+
+/* Calls for handles of perf_event by one of the module. */
+START_TEST(not_of_perf)
+{
+	struct vperfctr_soft soft = { .size = sizeof(soft) };
+	struct vperfctr_perf_groups groups;
+	struct vperfctr *v;
+
+	ck_assert_int_eq(vperfctr_open(&v, VPERFCTR_OPEN_CREAT), 0);
+	ck_assert_int_eq(vperfctr_perf_descriptors(v, &groups), -ENOTTY);
+	ck_assert_int_eq(vperfctr_perf_cpu_soft(v, 0, &soft), -ENOTTY);
+	vperfctr_close(v);
+}
+END_TEST
+
 /* Whether a control uses a second register is seen in the tables of all kinds. */
 START_TEST(why_of_control)
 {
@@ -1406,6 +1453,8 @@ static Suite *suite(void)
 	tcase_add_test(t, nanoseconds);
 	tcase_add_loop_test(t, why, 0, NR_REASONS);
 	tcase_add_test(t, why_of_control);
+	tcase_add_test(t, holders);
+	tcase_add_test(t, not_of_perf);
 	tcase_add_test(t, cpus);
 	tcase_add_test(t, open_and_create);
 	tcase_add_test(t, device_kept);

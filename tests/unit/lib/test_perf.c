@@ -551,12 +551,12 @@ START_TEST(threads)
 {
 	static const pid_t tids[] = { 70, 71, 72 };
 	static const int any = -1;
-	const struct __vperfctr_perf_place place = { tids, &any, 3, 1 };
+	const struct vperfctr_perf_place place = { .tid = tids, .cpu = &any, .nrtids = 3, .nrcpus = 1 };
 	struct vperfctr *v;
 	unsigned int i;
 
-	ck_assert_int_eq(__vperfctr_count_perf_at(&v, "instructions:u,cycles:u", NULL, &place, NULL,
-						  VPERFCTR_PERF_NS, &why), 0);
+	ck_assert_int_eq(vperfctr_perf_open_at(&v, "instructions:u,cycles:u", &place,
+					       VPERFCTR_PERF_NS, &why), 0);
 	ck_assert_uint_eq(k.nr, 6);
 	for (i = 0; i < 6; i++) {
 		ck_assert_int_eq(k.tids[i], tids[i / 2]);
@@ -588,8 +588,8 @@ START_TEST(threads)
 	k.nr = 0;
 	k.fail_at = 5;
 	k.fail = ESRCH;
-	ck_assert_int_eq(__vperfctr_count_perf_at(&v, "instructions:u,cycles:u", NULL, &place, NULL,
-						  VPERFCTR_PERF_RAW, &why), -ESRCH);
+	ck_assert_int_eq(vperfctr_perf_open_at(&v, "instructions:u,cycles:u", &place,
+					       VPERFCTR_PERF_RAW, &why), -ESRCH);
 	ck_assert_ptr_null(v);
 }
 END_TEST
@@ -603,13 +603,17 @@ START_TEST(thread_on_cpus)
 	static const pid_t tids[] = { 70, 71 };
 	static const int cpus[] = { 0, 3 };
 	static const uint64_t period[] = { 1000 };
-	const struct __vperfctr_perf_place place = { tids, cpus, 2, 2 };
-	struct perf_event_attr sample = { .sample_type = PERF_SAMPLE_IP, .mmap = 1, .comm = 1 };
-	struct __vperfctr_perf_groups groups;
+	const struct perf_event_attr sample = {
+		.sample_type = PERF_SAMPLE_IP, .mmap = 1, .comm = 1,
+	};
+	const struct vperfctr_perf_place place = {
+		.tid = tids, .cpu = cpus, .nrtids = 2, .nrcpus = 2, .period = period, .sample = &sample,
+	};
+	struct vperfctr_perf_groups groups;
 	struct vperfctr *v;
 
-	ck_assert_int_eq(__vperfctr_count_perf_at(&v, "instructions:u", period, &place, &sample,
-						  VPERFCTR_PERF_NS | VPERFCTR_PERF_INHERIT, &why),
+	ck_assert_int_eq(vperfctr_perf_open_at(&v, "instructions:u", &place,
+					       VPERFCTR_PERF_NS | VPERFCTR_PERF_INHERIT, &why),
 			 0);
 	/* Each thread has two groups and a clock. */
 	ck_assert_uint_eq(k.nr, 6);
@@ -623,7 +627,7 @@ START_TEST(thread_on_cpus)
 	ck_assert_uint_eq(k.attr[0].mmap & k.attr[0].comm, 1);
 	ck_assert_uint_eq(k.attr[2].config, PERF_COUNT_SW_TASK_CLOCK);
 	ck_assert_uint_eq(k.attr[2].sample_type, 0);
-	__vperfctr_perf_groups(v, &groups);
+	ck_assert_int_eq(vperfctr_perf_descriptors(v, &groups), 0);
 	ck_assert_uint_eq(groups.nrgroups, 4);
 	ck_assert_uint_eq(groups.nrcpus, 2);
 	ck_assert_uint_eq(groups.nrevents, 1);
@@ -654,7 +658,7 @@ START_TEST(cpus)
 {
 	static const pid_t none = -1;
 	static const int cpu[] = { 1, 2, 4 };
-	const struct __vperfctr_perf_place place = { &none, cpu, 1, 3 };
+	const struct vperfctr_perf_place place = { .tid = &none, .cpu = cpu, .nrtids = 1, .nrcpus = 3 };
 	struct vperfctr_cpu read_cpus[3];
 	uint64_t sums[3 * 3];
 	struct vperfctr_read_cpus read = {
@@ -663,8 +667,8 @@ START_TEST(cpus)
 	struct vperfctr *v;
 	unsigned int i;
 
-	ck_assert_int_eq(__vperfctr_count_perf_at(&v, "instructions,cycles", NULL, &place, NULL,
-						  VPERFCTR_PERF_NS | VPERFCTR_PERF_STOPPED, &why),
+	ck_assert_int_eq(vperfctr_perf_open_at(&v, "instructions,cycles", &place,
+					       VPERFCTR_PERF_NS | VPERFCTR_PERF_STOPPED, &why),
 			 0);
 	ck_assert_uint_eq(k.nr, 6);
 	ck_assert_uint_eq(k.enables, 0);
@@ -790,7 +794,7 @@ START_TEST(command)
 {
 	struct vperfctr *v;
 
-	ck_assert_int_eq(__vperfctr_count_perf(&v, "instructions:u,cycles:u", 4711,
+	ck_assert_int_eq(vperfctr_perf_open(&v, "instructions:u,cycles:u", 4711,
 					       VPERFCTR_PERF_EXEC | VPERFCTR_PERF_INHERIT, &why), 0);
 	ck_assert_int_eq(k.tid, 4711);
 	ck_assert_uint_eq(k.attr[0].disabled & k.attr[0].enable_on_exec & k.attr[0].inherit, 1);
@@ -798,6 +802,38 @@ START_TEST(command)
 	ck_assert_uint_eq(k.attr[1].inherit, 1);
 	ck_assert_uint_eq(k.attr[0].pinned | k.attr[1].pinned, 0);
 	ck_assert_uint_eq(k.enables, 0);
+	vperfctr_close(v);
+}
+END_TEST
+
+/* A program that was compiled with a smaller structure gets what it knows. */
+START_TEST(sizes)
+{
+	struct vperfctr_info info, small;
+	const size_t size = offsetof(struct vperfctr_info, cpu_name) + sizeof(info.cpu_name);
+	struct vperfctr_soft soft = { .size = 8 };
+	static const pid_t none = -1;
+	static const int cpu = 1;
+	const struct vperfctr_perf_place place = {
+		.tid = &none, .cpu = &cpu, .nrtids = 1, .nrcpus = 1,
+	};
+	struct vperfctr *v;
+
+	ck_assert_int_eq(vperfctr_perf_info(&info), 0);
+	ck_assert_uint_eq(info.size, sizeof(info));
+	memset(&small, 0x5a, sizeof(small));
+	ck_assert_int_eq(vperfctr_perf_info_sized(&small, size), 0);
+	ck_assert_uint_eq(small.size, size);
+	ck_assert_str_eq(small.cpu_name, "perf_event");
+	if (size < sizeof(small))
+		ck_assert_int_eq(((const char *)&small)[size], 0x5a);
+	ck_assert_int_eq(vperfctr_perf_info_sized(&small, size - 1), -EINVAL);
+
+	ck_assert_int_eq(vperfctr_perf_open_at(&v, "instructions", &place, VPERFCTR_PERF_STOPPED,
+					       &why), 0);
+	ck_assert_int_eq(vperfctr_perf_cpu_soft(v, 0, &soft), -EINVAL);
+	soft.size = sizeof(soft);
+	ck_assert_int_eq(vperfctr_perf_cpu_soft(v, 1, &soft), -EINVAL);
 	vperfctr_close(v);
 }
 END_TEST
@@ -826,6 +862,7 @@ int main(void)
 	tcase_add_test(t, cpus);
 	tcase_add_test(t, owner);
 	tcase_add_test(t, command);
+	tcase_add_test(t, sizes);
 	suite_add_tcase(s, t);
 	srunner_run_all(sr, CK_NORMAL);
 	failed = srunner_ntests_failed(sr);
