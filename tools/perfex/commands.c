@@ -81,6 +81,12 @@ const struct option_entry common_options[] = {
 	OPTIONS_END
 };
 
+/* Some commands print no more by it. */
+const struct option_entry verbose_option[] = {
+	{ 'v', "verbose", NULL, NULL, OPTION_FLAG(show.verbose) },
+	OPTIONS_END
+};
+
 /* ---- perfex help ---------------------------------------------------------------------------- */
 
 /* --words: for completions. */

@@ -143,6 +143,8 @@ extern const struct option_entry common_options[];
 extern const struct option_entry target_options[];
 /* where text goes */
 extern const struct option_entry output_options[];
+/* -v, of commands that print no more by it */
+extern const struct option_entry verbose_option[];
 
 /* Setters that several tables name. */
 int set_backend(struct parsing *p, const char *arg, struct error *e);
@@ -151,6 +153,11 @@ int set_ids(struct parsing *p, const char *arg, struct error *e);
 int set_json(struct parsing *p, const char *arg, struct error *e);
 int set_separator(struct parsing *p, const char *arg, struct error *e);
 int set_interval(struct parsing *p, const char *arg, struct error *e);
+int set_timeout(struct parsing *p, const char *arg, struct error *e);
+int set_wait(struct parsing *p, const char *arg, struct error *e);
+int set_delay(struct parsing *p, const char *arg, struct error *e);
+int set_control(struct parsing *p, const char *arg, struct error *e);
+int set_log_fd(struct parsing *p, const char *arg, struct error *e);
 int set_split(struct parsing *p, const char *arg, struct error *e);
 int set_chains(struct parsing *p, const char *arg, struct error *e);
 int set_rate(struct parsing *p, const char *arg, struct error *e);
@@ -171,6 +178,8 @@ int check_targets(const struct options *o, struct error *e);
 /* Choose the events and the periods of samples. */
 int finish_samples(struct options *o, struct error *e);
 int check_output(const struct options *o, struct error *e);
+/* -D and --control. */
+int check_gate(const struct options *o, struct error *e);
 /* Return: o->reporting with the file, events, threads and output that are asked for. */
 struct reporting reporting_of(const struct options *o);
 /* The command takes no words.  what: "perfex doctor" */

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* perfex list, doctor, self-test and info: what this machine has, and whether it is right. */
+/* perfex list: the names of events. */
 #include <string.h>
 
 #include "option-table.h"
-
-/* ---- perfex list ------------------------------------------------------------------------------ */
 
 /* An event of this processor with a unit mask, as libpfm4 has it. */
 static int find_example(const struct vperfctr_event *event, const char *description, void *arg)
@@ -124,109 +122,4 @@ const struct command command_list = {
 	.text = "Show the events and metrics of this processor whose name or description has each WORD, and the counters that count them.",
 	.tables = { list_options, common_options },
 	.more_help = print_naming, .finish = finish_list, .run = run_list,
-};
-
-/* ---- perfex doctor ---------------------------------------------------------------------------- */
-
-/* These commands print no more by it. */
-static const struct option_entry verbose_option[] = {
-	{ 'v', "verbose", NULL, NULL, OPTION_FLAG(show.verbose) },
-	OPTIONS_END
-};
-
-static int finish_doctor(struct options *o, struct error *e)
-{
-	return check_no_words(o, "perfex doctor", e);
-}
-
-static int run_doctor(const struct options *o, struct output *output, FILE *out, struct error *e)
-{
-	(void)output;
-	return doctor(out, o->show.style == STYLE_JSON, "", e);
-}
-
-const struct command command_doctor = {
-	.name = "doctor", .usage = "[OPTION]...", .words = WORDS_ANY,
-	.summary = "say what is wrong on this machine",
-	.tables = { output_options, verbose_option, common_options },
-	.finish = finish_doctor, .run = run_doctor,
-};
-
-/* ---- perfex self-test ------------------------------------------------------------------------- */
-
-/* "help": list them */
-int set_checks(struct parsing *p, const char *arg, struct error *e)
-{
-	p->o->checks = arg;
-	if (!arg || strcmp(arg, "help"))
-		return arg ? self_test_parse(arg, e) : 0;
-	self_test_list(stdout);
-	return 1;
-}
-
-static const struct option_entry self_test_options[] = {
-	{ 0, "checks", "CHECK,...", "only these; help lists them", set_checks, 0 },
-	{ 0, "report", "FILE", "write all that a reader elsewhere needs to FILE", OPTION_TEXT(report) },
-	OPTIONS_END
-};
-
-static int finish_self_test(struct options *o, struct error *e)
-{
-	unsigned int i;
-
-	o->self_test = true;
-	if (*o->counting.command || o->files.nr > 1)
-		return fail_usage(e, o, "perfex self-test runs no command");
-	for (i = 0; i < o->files.nr; i++) {
-		o->checks = o->files.name[i];
-		if (!strcmp(o->checks, "help")) {
-			self_test_list(stdout);
-			return 1;
-		}
-		if (self_test_parse(o->checks, e))
-			return -1;
-	}
-	o->files.nr = 0;
-	return 0;
-}
-
-static int run_self_test(const struct options *o, struct output *output, FILE *out, struct error *e)
-{
-	(void)output;
-	return self_test(o->checks, out, o->show.style, o->report, e);
-}
-
-const struct command command_self_test = {
-	.name = "self-test", .usage = "[OPTION]... [CHECK[,CHECK]... | help]", .words = WORDS_ANY,
-	.summary = "as root, check that the counters of this machine are right",
-	.tables = { self_test_options, output_options, verbose_option, common_options },
-	.finish = finish_self_test, .run = run_self_test,
-};
-
-/* ---- perfex info ------------------------------------------------------------------------------ */
-
-static int finish_info(struct options *o, struct error *e)
-{
-	return !o->files.nr ? 0 :
-		fail_usage(e, o, "perfex info (-i) shows the counters, and runs no command (perf stat's -i is perfex stat -i or --no-inherit)");
-}
-
-static int run_info(const struct options *o, struct output *output, FILE *out, struct error *e)
-{
-	(void)output;
-	return o->holders ? holders_print(out, "/proc", e) : info_print(out, e);
-}
-
-static const struct option_entry info_options[] = {
-	{ 0, "holders", NULL, "show who has the counters now: root sees all, others their own",
-	  OPTION_FLAG(holders) },
-	{ 'o', "output", "FILE", "print to FILE", OPTION_TEXT(show.file) },
-	OPTIONS_END
-};
-
-const struct command command_info = {
-	.name = "info", .usage = "[OPTION]...", .words = WORDS_ANY,
-	.summary = "show the counters and what the module found",
-	.tables = { info_options, verbose_option, common_options },
-	.finish = finish_info, .run = run_info,
 };

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-2.0
+/* perfex diff: compare two files of samples, or of counts. */
+#include "option-table.h"
+
+static const struct option_entry diff_options[] = {
+	{ 'e', "event", "EVENT,...", "these events and metrics, and not all", set_spec, 0 },
+	{ 0, "symfs", "DIR", "find the programs and libraries below DIR", OPTION_TEXT(reporting.symfs) },
+	{ 'v', "verbose", NULL, "print all rows", OPTION_FLAG(show.verbose) },
+	OPTIONS_END
+};
+
+static int finish_diff(struct options *o, struct error *e)
+{
+	return o->files.nr == 2 ? 0 :
+		fail_usage(e, o, "perfex diff compares two files of perfex record, or of perfex stat -j (perfex -- diff runs the program of that name)");
+}
+
+static int run_diff(const struct options *o, struct output *output, FILE *out, struct error *e)
+{
+	const struct reporting r = reporting_of(o);
+
+	(void)output;
+	return diff_files(out, o->files.name, &r, e);
+}
+
+const struct command command_diff = {
+	.name = "diff", .usage = "[OPTION]... OLD NEW", .words = WORDS_ANY,
+	.summary = "compare the functions of two profiles, or two files of counts",
+	.tables = { diff_options, output_options, common_options },
+	.finish = finish_diff, .run = run_diff,
+};
