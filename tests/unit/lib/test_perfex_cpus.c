@@ -741,7 +741,7 @@ static const struct {
 	{ { "perfex", "-a", "--prometheus=x", "-r2", "true" }, "--prometheus prints to its file" },
 	{ { "perfex", "-C" }, "option -C needs an argument" },
 	{ { "perfex", "-aG", "x" }, "there is no -G, which perf stat has: perfex counts threads or CPUs" },
-	{ { "perfex", "-a", "-e", "cs", "true" }, "'cs' is counted for threads, and not for CPUs" },
+	{ { "perfex", "-a", "-e", "cs", "true" }, "the module counts 'cs' for threads, and not for CPUs" },
 };
 
 START_TEST(misuse)

@@ -157,7 +157,7 @@ START_TEST(refused)
 	fake.info.soft = 0x1f;
 	write_table("processor any\nmetric clock\nis cycles / task-clock\n");
 	ck_assert_int_eq(perfex("-C", "0", "-M", "clock", "true"), 125);
-	is_message("'task-clock' is counted for threads, and not for CPUs");
+	is_message("the module counts 'task-clock' for threads, and not for CPUs");
 }
 END_TEST
 
