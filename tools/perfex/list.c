@@ -45,15 +45,6 @@ static char *describe_counters(const struct vperfctr_event *event)
 	return text;
 }
 
-static bool has_words(const struct vperfctr_event *event, const char *description,
-		      char *const *words)
-{
-	for (; *words; words++)
-		if (!strcasestr(event->name, *words) && !strcasestr(description, *words))
-			return false;
-	return true;
-}
-
 /* Lines of at most WIDTH columns, broken at spaces where there are some. */
 static void print_wrapped(FILE *f, const char *text)
 {
@@ -78,7 +69,7 @@ static int print_event(const struct vperfctr_event *event, const char *descripti
 	char *counters;
 	size_t len;
 
-	if (!has_words(event, description, l->words))
+	if (!event_has_words(event, description, l->words))
 		return 0;
 	if (!event->general && !event->fixed && !event->soft && !l->all) {
 		l->nrhidden++;
@@ -95,19 +86,6 @@ static int print_event(const struct vperfctr_event *event, const char *descripti
 	free(counters);
 	l->nr++;
 	return 0;
-}
-
-static int find_word(const struct vperfctr_event *event, const char *description, void *arg)
-{
-	const char *word = arg;
-
-	return (event->general || event->fixed) &&
-	       has_words(event, description, (char *const []){ (char *)word, NULL });
-}
-
-bool list_has_word(const char *word, const struct vperfctr_info *info)
-{
-	return vperfctr_event_list(info, find_word, (void *)word) > 0;
 }
 
 static void list_kind(const struct vperfctr_info *info, struct listing *l)

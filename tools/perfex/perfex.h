@@ -296,7 +296,13 @@ int result_finish(struct result *r, struct error *e);
 struct part *result_add_part(struct result *r, const struct sums *sums);
 void result_free(struct result *r);
 
-double seconds_since(const struct timespec *start);
+static inline double seconds_since(const struct timespec *start)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)(now.tv_sec - start->tv_sec) + (double)(now.tv_nsec - start->tv_nsec) / 1e9;
+}
 
 /* Mean and deviation of a number in several runs. */
 struct spread {
@@ -774,6 +780,9 @@ void print_bits(FILE *f, uint64_t mask);
  * counters; all: also those that no counter of this processor can count.
  */
 int list_events(FILE *f, char *const *words, bool all, const char *kind, struct error *e);
+
+bool event_has_words(const struct vperfctr_event *event, const char *description,
+		     char *const *words);
 
 /* True if the processor can count an event that has this word. */
 bool list_has_word(const char *word, const struct vperfctr_info *info);

@@ -6,12 +6,6 @@
 #include "perfex.h"
 #include "refused.h"
 
-/* Generic names, in the order in which events_default() adds them. */
-static const char *const generic[] = {
-	"instructions", "cycles", "branches", "branch-misses", "ref-cycles",
-	"cache-references", "cache-misses",
-};
-
 /* Software events, in the order in which perf stat prints them. */
 static const char *const kernel_events[] = {
 	"task-clock", "context-switches", "cpu-migrations", "page-faults",
@@ -31,21 +25,6 @@ unsigned int event_soft(const struct vperfctr_event *event)
 	if (event->soft == VPERFCTR_SOFT_PAGE_FAULTS)
 		return SOFT_PAGE_FAULTS;
 	return (unsigned int)__builtin_ctz(event->soft);
-}
-
-const char *events_generic_name(unsigned int i)
-{
-	return i < ARRAY_SIZE(generic) ? generic[i] : NULL;
-}
-
-bool is_generic(const char *name)
-{
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(generic); i++)
-		if (!strcmp(name, generic[i]))
-			return true;
-	return !strcmp(name, "cpu-cycles") || !strcmp(name, "branch-instructions");
 }
 
 /* 'u', 'k': the mode of events whose names say none; 0: both */
@@ -152,12 +131,13 @@ void events_default(struct events *events, const struct vperfctr_info *info,
 {
 	struct vperfctr_ctr ctr[MAX_KINDS][VPERFCTR_MAX_CTRS];
 	struct error ignored;
+	const char *name;
 	unsigned int i, k;
 
 	if (software)
 		events_software(events, info, nrkinds);
-	for (i = 0; i < ARRAY_SIZE(generic); i++) {
-		if (!add_to_all(events, generic[i], info, nrkinds))
+	for (i = 0; (name = events_generic_name(i)); i++) {
+		if (!add_to_all(events, name, info, nrkinds))
 			continue;
 		if (assign_counters(events, info, nrkinds, ctr, &ignored))
 			for (k = 0; k < nrkinds; k++)

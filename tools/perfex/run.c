@@ -444,14 +444,6 @@ double interval_next(const struct interval *interval, const struct timespec *sta
 	return next;
 }
 
-double seconds_since(const struct timespec *start)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)(now.tv_sec - start->tv_sec) + (double)(now.tv_nsec - start->tv_nsec) / 1e9;
-}
-
 static int last_killed;
 
 int run_killed(int status)

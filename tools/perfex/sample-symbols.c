@@ -56,8 +56,6 @@ struct module {
 	uint64_t code_offset, code_size, code_address;
 };
 
-static const char *symfs;
-
 /* The file is given to libdw. */
 static int find_no_elf(Dwfl_Module *mod, void **data, const char *name, Dwarf_Addr base,
 		       char **file, Elf **elf)
@@ -77,7 +75,7 @@ static int find_debuginfo(Dwfl_Module *mod, void **data, const char *name, Dwarf
 {
 	struct module *m = *data;
 	struct debug_search search = {
-		.work = &m->work, .file = name, .symfs = symfs, .link = link, .crc = crc,
+		.work = &m->work, .file = name, .symfs = modules_directory(), .link = link, .crc = crc,
 	};
 	const struct work *work;
 	GElf_Addr address;
@@ -155,16 +153,6 @@ static struct module *open_descriptor(int fd, const char *path, const struct wor
 		close(fd);
 	module_close(m);
 	return NULL;
-}
-
-void modules_use_directory(const char *directory)
-{
-	symfs = directory;
-}
-
-bool below_directory(const char *path, char *there, size_t size)
-{
-	return symfs && snprintf(there, size, "%s%s", symfs, path) < (int)size;
 }
 
 static bool has_build_id(struct module *m, const struct file_description *file)
@@ -286,8 +274,8 @@ struct module *module_open_file(const char *path, const struct file_description 
 		m = try_file(path, file, false, &why);
 	if (!m)
 		m = try_live(mapped, file);
-	if (!m && symfs)
-		m = try_debug(symfs, file);
+	if (!m && modules_directory())
+		m = try_debug(modules_directory(), file);
 	if (!m)
 		m = try_debug("", file);
 	if (!m)
@@ -418,7 +406,7 @@ void module_close(struct module *m)
 static void find_alt(struct module *m)
 {
 	const char *main_file = NULL, *debug_file = NULL;
-	struct debug_search search = { .work = &m->work, .symfs = symfs };
+	struct debug_search search = { .work = &m->work, .symfs = modules_directory() };
 	const struct work *work;
 	const void *id;
 

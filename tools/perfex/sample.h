@@ -37,9 +37,6 @@ static inline bool is_sample(const struct vperfctr_sample *sample)
 
 /* ---- sample-records.c ----------------------------------------------------------- */
 
-int recording_init(struct recording *rec, FILE *out, struct error *e);
-void recording_free(struct recording *rec);
-
 /* Write the data, then the text, unless it is NULL, as one record. */
 void write_record(struct recording *rec, enum record_type type, const void *data, size_t len,
 		  const char *text);
@@ -58,15 +55,6 @@ struct record_clock best_clock(const struct clock_reading *readings, unsigned in
 
 /* Write what both clocks say now, for the times that JITs write. */
 void write_clock(struct recording *rec);
-
-/* Do what is due each time after samples were moved. */
-void end_of_drain(struct recording *rec);
-
-/* Move all samples and records from the ring into the file.  Return: 0, or -1 with *e. */
-int drain_ring(struct recording *rec, struct vperfctr *v, struct error *e);
-
-/* The same when its threads have ended or are not sampled any more: see that nothing is missing. */
-int drain_last(struct recording *rec, struct vperfctr *v, struct error *e);
 
 /* ---- sample-files.c --------------------------------------------------------------- */
 
@@ -118,5 +106,19 @@ int process_has_executed(struct recording *rec, pid_t pid, struct error *e);
 void process_has_sample(struct recording *rec, uint32_t pid, uint64_t tsc);
 
 void forget_processes(struct recording *rec);
+
+/* ---- sample-drain.c --------------------------------------------------------------- */
+
+int recording_init(struct recording *rec, FILE *out, struct error *e);
+void recording_free(struct recording *rec);
+
+/* Do what is due each time after samples were moved. */
+void end_of_drain(struct recording *rec);
+
+/* Move all samples and records from the ring into the file.  Return: 0, or -1 with *e. */
+int drain_ring(struct recording *rec, struct vperfctr *v, struct error *e);
+
+/* The same when its threads have ended or are not sampled any more: see that nothing is missing. */
+int drain_last(struct recording *rec, struct vperfctr *v, struct error *e);
 
 #endif /* PERFEX_SAMPLE_H */

@@ -1,12 +1,110 @@
 // SPDX-License-Identifier: GPL-2.0
-/* perfex --self-test: counters, interrupts and the kernel's log, for the checks. */
+/* perfex --self-test: outcomes, CPUs, counters, interrupts and the kernel's log, for the checks. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "self-test.h"
+
+/* ---- outcomes -------------------------------------------------------------- */
+
+#define SET_TEXT(t, fmt)						\
+	do {								\
+		va_list ap;						\
+									\
+		va_start(ap, fmt);					\
+		vsnprintf((t)->text, sizeof((t)->text), fmt, ap);	\
+		va_end(ap);						\
+	} while (0)
+
+enum outcome passed(struct self_test *t, const char *fmt, ...)
+{
+	SET_TEXT(t, fmt);
+	return PASSED;
+}
+
+enum outcome failed(struct self_test *t, const char *fmt, ...)
+{
+	SET_TEXT(t, fmt);
+	return FAILED;
+}
+
+enum outcome skipped(struct self_test *t, const char *fmt, ...)
+{
+	SET_TEXT(t, fmt);
+	return SKIPPED;
+}
+
+/* setjmp() itself returns 0, so the outcomes begin at 1 there. */
+void fail_check(struct self_test *t, const char *fmt, ...)
+{
+	SET_TEXT(t, fmt);
+	longjmp(t->end, FAILED + 1);
+}
+
+void skip_check(struct self_test *t, const char *fmt, ...)
+{
+	SET_TEXT(t, fmt);
+	longjmp(t->end, SKIPPED + 1);
+}
+
+/* ---- CPUs ----------------------------------------------------------------- */
+
+void pin(struct self_test *t, unsigned int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	if (sched_setaffinity(0, sizeof(set), &set))
+		fail_check(t, "cannot run on CPU %u: %s", cpu, strerror(errno));
+}
+
+unsigned int nr_usable(const struct self_test *t)
+{
+	unsigned int kind, nr = 0;
+
+	for (kind = 0; kind < t->nrkinds; kind++)
+		nr += (unsigned int)CPU_COUNT(&t->usable[kind]);
+	return nr;
+}
+
+void on_each_cpu(struct self_test *t, void (*fn)(struct self_test *t,
+						 const struct vperfctr_info *kind,
+						 unsigned int cpu))
+{
+	unsigned int kind, cpu;
+
+	if (!nr_usable(t))
+		skip_check(t, "there is no CPU that can count");
+	for (kind = 0; kind < t->nrkinds; kind++) {
+		for (cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+			if (!CPU_ISSET(cpu, &t->usable[kind]))
+				continue;
+			pin(t, cpu);
+			fn(t, &t->kind[kind], cpu);
+		}
+	}
+}
+
+unsigned int pin_to_first(struct self_test *t, const struct vperfctr_info **kind)
+{
+	unsigned int i, cpu;
+
+	for (i = 0; i < t->nrkinds; i++) {
+		for (cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+			if (!CPU_ISSET(cpu, &t->usable[i]))
+				continue;
+			pin(t, cpu);
+			*kind = &t->kind[i];
+			return cpu;
+		}
+	}
+	skip_check(t, "there is no CPU that can count");
+}
 
 /* ---- counting ---------------------------------------------------------------- */
 

@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -26,48 +25,6 @@ static const struct check *const all_checks[] = {
 	register_checks, count_checks, counting_register_checks, interrupt_checks, other_checks,
 	machine_checks,
 };
-
-/* ---- results of a check ------------------------------------------------------ */
-
-#define SET_TEXT(t, fmt)						\
-	do {								\
-		va_list ap;						\
-									\
-		va_start(ap, fmt);					\
-		vsnprintf((t)->text, sizeof((t)->text), fmt, ap);	\
-		va_end(ap);						\
-	} while (0)
-
-enum outcome passed(struct self_test *t, const char *fmt, ...)
-{
-	SET_TEXT(t, fmt);
-	return PASSED;
-}
-
-enum outcome failed(struct self_test *t, const char *fmt, ...)
-{
-	SET_TEXT(t, fmt);
-	return FAILED;
-}
-
-enum outcome skipped(struct self_test *t, const char *fmt, ...)
-{
-	SET_TEXT(t, fmt);
-	return SKIPPED;
-}
-
-/* setjmp() itself returns 0, so the outcomes begin at 1 there. */
-void fail_check(struct self_test *t, const char *fmt, ...)
-{
-	SET_TEXT(t, fmt);
-	longjmp(t->end, FAILED + 1);
-}
-
-void skip_check(struct self_test *t, const char *fmt, ...)
-{
-	SET_TEXT(t, fmt);
-	longjmp(t->end, SKIPPED + 1);
-}
 
 /* ---- one check in a child --------------------------------------------------------- */
 
@@ -212,59 +169,6 @@ static int describe_kinds(struct self_test *t, struct error *e)
 	} while (kind < t->kind[0].nrkinds && kind < MAX_KINDS);
 	t->nrkinds = kind;
 	return 0;
-}
-
-void pin(struct self_test *t, unsigned int cpu)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	if (sched_setaffinity(0, sizeof(set), &set))
-		fail_check(t, "cannot run on CPU %u: %s", cpu, strerror(errno));
-}
-
-unsigned int nr_usable(const struct self_test *t)
-{
-	unsigned int kind, nr = 0;
-
-	for (kind = 0; kind < t->nrkinds; kind++)
-		nr += (unsigned int)CPU_COUNT(&t->usable[kind]);
-	return nr;
-}
-
-void on_each_cpu(struct self_test *t, void (*fn)(struct self_test *t,
-						 const struct vperfctr_info *kind,
-						 unsigned int cpu))
-{
-	unsigned int kind, cpu;
-
-	if (!nr_usable(t))
-		skip_check(t, "there is no CPU that can count");
-	for (kind = 0; kind < t->nrkinds; kind++) {
-		for (cpu = 0; cpu < CPU_SETSIZE; cpu++) {
-			if (!CPU_ISSET(cpu, &t->usable[kind]))
-				continue;
-			pin(t, cpu);
-			fn(t, &t->kind[kind], cpu);
-		}
-	}
-}
-
-unsigned int pin_to_first(struct self_test *t, const struct vperfctr_info **kind)
-{
-	unsigned int i, cpu;
-
-	for (i = 0; i < t->nrkinds; i++) {
-		for (cpu = 0; cpu < CPU_SETSIZE; cpu++) {
-			if (!CPU_ISSET(cpu, &t->usable[i]))
-				continue;
-			pin(t, cpu);
-			*kind = &t->kind[i];
-			return cpu;
-		}
-	}
-	skip_check(t, "there is no CPU that can count");
 }
 
 /* ---- all of it ------------------------------------------------------------------- */

@@ -34,6 +34,7 @@ struct file_description {
 
 /* Files are found below this directory, too; NULL: below none. */
 void modules_use_directory(const char *directory);
+const char *modules_directory(void);
 
 /* Return: false: there is no such directory, or the path is too long. */
 bool below_directory(const char *path, char *there, size_t size);
