@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The commands of perfex, and the options that all of them have. */
+/* The commands of perfex, and its help. */
 #include <string.h>
 
 #include "option-table.h"
@@ -49,43 +49,15 @@ static void print_overview(FILE *f)
 	      "  perfex stat -- record                  count a program named like a command\n", f);
 }
 
-static int show_help(struct parsing *p, const char *arg, struct error *e)
+int show_help(const struct command *command)
 {
-	(void)arg;
-	(void)e;
 	buffer_output();
-	if (p->command)
-		option_table_help(stdout, p->command);
+	if (command)
+		option_table_help(stdout, command);
 	else
 		print_overview(stdout);
 	return 1;
 }
-
-static void print_version(void)
-{
-	puts("perfex " VPERFCTR_VERSION);
-}
-
-static int show_version(struct parsing *p, const char *arg, struct error *e)
-{
-	(void)p;
-	(void)arg;
-	(void)e;
-	print_version();
-	return 1;
-}
-
-const struct option_entry common_options[] = {
-	{ 'h', "help", NULL, "show this, and exit", show_help, 0 },
-	{ 'V', "version", NULL, "show the version, and exit", show_version, 0 },
-	OPTIONS_END
-};
-
-/* Some commands print no more by it. */
-const struct option_entry verbose_option[] = {
-	{ 'v', "verbose", NULL, NULL, OPTION_FLAG(show.verbose) },
-	OPTIONS_END
-};
 
 /* ---- perfex help ---------------------------------------------------------------------------- */
 
@@ -111,15 +83,13 @@ static int finish_help(struct options *o, struct error *e)
 	if (o->files.nr && !command)
 		return fail_with(e, "perfex has no command '%.80s': perfex --help shows those that there are",
 				 o->files.name[0]);
+	if (!o->show.verbose)
+		return show_help(command);
 	buffer_output();
-	if (o->show.verbose && command)
+	if (command)
 		option_table_words(stdout, command);
-	else if (o->show.verbose)
-		print_command_words(stdout);
-	else if (command)
-		option_table_help(stdout, command);
 	else
-		print_overview(stdout);
+		print_command_words(stdout);
 	return 1;
 }
 

@@ -76,6 +76,15 @@ static const struct option_entry *find_name(const struct option_entry *const *ta
 	return exact ? NULL : found;
 }
 
+const struct option_entry *option_table_find(const struct command *command, char letter,
+					     const char *name, size_t length)
+{
+	const struct option_entry *other;
+
+	return letter ? find_letter(command->tables, letter) :
+		find_name(command->tables, name, length, true, &other);
+}
+
 /* ---- messages ----------------------------------------------------------------------------- */
 
 const char *help_of(const struct options *o)
@@ -91,46 +100,6 @@ int fail_usage(struct error *e, const struct options *o, const char *what)
 	return fail_with(e, "%s: see %s", what, help_of(o));
 }
 
-/* Write the names of the commands that have such an option.  Return: how many have it */
-static unsigned int list_owners(char *buf, size_t size, const struct command *but, char letter,
-				const char *name, size_t length)
-{
-	const struct command *const *command;
-	const struct option_entry *other;
-	unsigned int nr = 0;
-
-	*buf = '\0';
-	for (command = commands; *command; command++) {
-		if (*command == but || !(letter ? find_letter((*command)->tables, letter) :
-					 find_name((*command)->tables, name, length, true, &other)))
-			continue;
-		if (nr++ < 3)
-			snprintf(buf + strlen(buf), size - strlen(buf), "%sperfex %s",
-				 nr > 1 ? ", " : "", (*command)->name);
-	}
-	return nr;
-}
-
-/* letter: 0: the option is a name, of this length */
-static int fail_unknown(const struct parsing *p, const struct command *command, char letter,
-			const char *name, size_t length, struct error *e)
-{
-	const struct command *c = command ? command : &command_stat;
-	char owners[128], option[64];
-
-	if (letter)
-		snprintf(option, sizeof(option), "-%c", letter);
-	else
-		snprintf(option, sizeof(option), "--%.*s", length < 60 ? (int)length : 60, name);
-	if (advise_perf_option(c, letter, name, length, e))
-		return -1;
-	if (list_owners(owners, sizeof(owners), c, letter, name, length))
-		return fail_with(e, "perfex %s has no %s, which is an option of %s", c->name, option,
-				 owners);
-	return letter ? fail_with(e, "unknown option %s: see %s", option, help_of(p->o)) :
-		fail_with(e, "unknown option '%s': see %s", option, help_of(p->o));
-}
-
 int option_table_check_used(const struct parsing *p, const struct command *command,
 			    struct error *e)
 {
@@ -144,7 +113,7 @@ int option_table_check_used(const struct parsing *p, const struct command *comma
 			if (is_same(entry, used))
 				break;
 		if (!entry)
-			return fail_unknown(p, command, p->used[i].letter ? used->letter : 0, used->name,
+			return p->fail_unknown(p, command, p->used[i].letter ? used->letter : 0, used->name,
 					    used->name ? strlen(used->name) : 0, e);
 	}
 	return 0;
@@ -198,7 +167,7 @@ static int parse_long(struct parsing *p, const char *word, struct error *e)
 
 	entry = find_name(p->tables, word, length, false, &other);
 	if (!entry)
-		return fail_unknown(p, p->command, 0, word, length, e);
+		return p->fail_unknown(p, p->command, 0, word, length, e);
 	if (other)
 		return fail_with(e, "--%.*s is the beginning of --%s and --%s: see %s", (int)length, word,
 				 entry->name, other->name, help_of(p->o));
@@ -224,7 +193,7 @@ static int parse_letters(struct parsing *p, const char *letters, struct error *e
 	for (; !ret && *letters; letters++) {
 		entry = find_letter(p->tables, *letters);
 		if (!entry)
-			return fail_unknown(p, p->command, *letters, NULL, 0, e);
+			return p->fail_unknown(p, p->command, *letters, NULL, 0, e);
 		if (!entry->argument) {
 			ret = set_option(p, entry, true, NULL, e);
 			continue;
@@ -260,7 +229,7 @@ int option_table_parse(struct parsing *p, struct error *e)
 	return 0;
 }
 
-/* ---- help --------------------------------------------------------------------------------- */
+/* ---- help and version --------------------------------------------------------------------------------- */
 
 /* Print words from column `at` on, in lines that begin at `indent`. */
 static void print_wrapped(FILE *f, const char *text, int at, int indent)
@@ -339,6 +308,30 @@ void option_table_help(FILE *f, const struct command *command)
 		command->more_help(f);
 	}
 }
+
+/* The caller of option_table_parse() prints it. */
+static int set_help(struct parsing *p, const char *arg, struct error *e)
+{
+	(void)arg;
+	(void)e;
+	p->help = true;
+	return 1;
+}
+
+static int show_version(struct parsing *p, const char *arg, struct error *e)
+{
+	(void)p;
+	(void)arg;
+	(void)e;
+	puts("perfex " VPERFCTR_VERSION);
+	return 1;
+}
+
+const struct option_entry common_options[] = {
+	{ 'h', "help", NULL, "show this, and exit", set_help, 0 },
+	{ 'V', "version", NULL, "show the version, and exit", show_version, 0 },
+	OPTIONS_END
+};
 
 void option_table_words(FILE *f, const struct command *command)
 {

@@ -97,6 +97,10 @@ struct parsing {
 	} *used;			/* before a command was named */
 	unsigned int nrused;
 	bool ended;			/* by "--" */
+	bool help;			/* is asked for */
+	/* Return: -1 with *e.  letter: 0: the option is a name, of this length */
+	int (*fail_unknown)(const struct parsing *p, const struct command *command, char letter,
+			    const char *name, size_t length, struct error *e);
 };
 
 /*
@@ -108,6 +112,10 @@ int option_table_parse(struct parsing *p, struct error *e);
 /* Check that the command has the options that came before its name. */
 int option_table_check_used(const struct parsing *p, const struct command *command,
 			    struct error *e);
+
+/* Return: the option of this letter or, if it is 0, of this name; NULL: the command has none. */
+const struct option_entry *option_table_find(const struct command *command, char letter,
+					     const char *name, size_t length);
 
 void option_table_help(FILE *f, const struct command *command);
 
@@ -123,6 +131,9 @@ const char *help_of(const struct options *o);
 
 /* All commands, in the order of the help; NULL ends them. */
 extern const struct command *const commands[];
+
+/* NULL: of perfex.  Return: 1 */
+int show_help(const struct command *command);
 
 /* Return: the command of this name, or NULL. */
 const struct command *command_find(const char *name);

@@ -1,34 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The command line: which command it names, and the spellings from before there were commands. */
-#include <ctype.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "option-table.h"
-
-int parse_number(unsigned int *n, const char *arg, unsigned int most, const char *what,
-		 const struct options *o, struct error *e)
-{
-	unsigned long value;
-	char *end;
-
-	errno = 0;
-	value = strtoul(arg, &end, 10);
-	if (!isdigit((unsigned char)*arg) || *end || errno || !value || value > most)
-		return fail_with(e, "'%s' is not a number of %s, from 1 to %u: see %s", arg, what, most,
-				 help_of(o));
-	*n = (unsigned int)value;
-	return 0;
-}
-
-int check_no_words(const struct options *o, const char *what, struct error *e)
-{
-	if (!o->files.nr && !*o->counting.command)
-		return 0;
-	return fail_with(e, "%s has no arguments (perfex -- %s runs the program of that name): see %s",
-			 what, o->chosen->name, help_of(o));
-}
 
 /* ---- spellings without a command ----------------------------------------------------------- */
 
@@ -185,13 +160,56 @@ static int parse_all(struct parsing *p, struct error *e)
 	return ret;
 }
 
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+/* Write the names of the commands that have such an option.  Return: how many have it */
+static unsigned int list_owners(char *buf, size_t size, const struct command *but, char letter,
+				const char *name, size_t length)
+{
+	const struct command *const *command;
+	unsigned int nr = 0;
+
+	*buf = '\0';
+	for (command = commands; *command; command++) {
+		if (*command == but || !option_table_find(*command, letter, name, length))
+			continue;
+		if (nr++ < 3)
+			snprintf(buf + strlen(buf), size - strlen(buf), "%sperfex %s",
+				 nr > 1 ? ", " : "", (*command)->name);
+	}
+	return nr;
+}
+
+/* letter: 0: the option is a name, of this length */
+static int fail_unknown(const struct parsing *p, const struct command *command, char letter,
+			const char *name, size_t length, struct error *e)
+{
+	const struct command *c = command ? command : &command_stat;
+	char owners[128], option[64];
+
+	if (letter)
+		snprintf(option, sizeof(option), "-%c", letter);
+	else
+		snprintf(option, sizeof(option), "--%.*s", length < 60 ? (int)length : 60, name);
+	if (advise_perf_option(c, letter, name, length, e))
+		return -1;
+	if (list_owners(owners, sizeof(owners), c, letter, name, length))
+		return fail_with(e, "perfex %s has no %s, which is an option of %s", c->name, option,
+				 owners);
+	return letter ? fail_with(e, "unknown option %s: see %s", option, help_of(p->o)) :
+		fail_with(e, "unknown option '%s': see %s", option, help_of(p->o));
+}
+
 int options_parse(int argc, char **argv, struct options *o, struct error *e)
 {
 	const struct option_entry *const tables[] = {
 		command_stat.tables[0], command_stat.tables[1],
 		old_options, common_options, NULL
 	};
-	struct parsing p = { .o = o, .argv = argv, .argc = argc, .next = 1, .tables = tables };
+	struct parsing p = {
+		.o = o, .argv = argv, .argc = argc, .next = 1, .tables = tables,
+		.fail_unknown = fail_unknown,
+	};
 	size_t letters = 1;
 	int i, ret;
 
@@ -203,6 +221,8 @@ int options_parse(int argc, char **argv, struct options *o, struct error *e)
 		return fail_with(e, "out of memory");
 	ret = parse_all(&p, e);
 	free(p.used);
+	if (p.help)
+		return show_help(p.command);
 	if (ret)
 		return ret;
 	o->counting.command = o->files.name ? argv + argc : argv + p.next;

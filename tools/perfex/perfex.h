@@ -749,8 +749,8 @@ int measure(const struct count_options *c, const struct stat_options *o, const s
  * error.
  * Return: the exit status, or -1 with *e.
  */
-int sample(const struct count_options *c, const struct sample_spec *spec, const struct showing *show,
-	   struct output *out, struct error *e);
+int sample(const struct count_options *c, const struct sample_spec *spec,
+	   const struct showing *show, struct output *out, struct error *e);
 
 /* Print the samples in such a file, or export them. */
 int report_samples(FILE *out, const struct reporting *o, struct error *e);

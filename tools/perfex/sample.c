@@ -1262,8 +1262,8 @@ static int sample_by(const struct choice *asked, bool perf, const struct error *
 	return ret;
 }
 
-int sample(const struct count_options *c, const struct sample_spec *spec, const struct showing *show,
-	   struct output *out, struct error *e)
+int sample(const struct count_options *c, const struct sample_spec *spec,
+	   const struct showing *show, struct output *out, struct error *e)
 {
 	const struct choice asked = { .counting = c, .spec = spec, .show = show };
 	struct error module, perf;

@@ -118,8 +118,8 @@ static int print_moment(void *arg, struct error *e)
 }
 
 /* Return: does not.  The parent gets the status, and why it has failed. */
-static void record_child(const struct count_options *counting, const struct sample_spec *spec, int fd,
-			 double seconds, struct error *told)
+static void record_child(const struct count_options *counting, const struct sample_spec *spec,
+			 int fd, double seconds, struct error *told)
 {
 	const struct showing show = { .quiet = true };
 	struct count_options c = *counting;
