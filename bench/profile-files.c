@@ -29,7 +29,7 @@
 #include <unistd.h>
 
 #include "linux/vperfctr.h"
-#include "../tools/perfex/sample-file.h"
+#include "../tools/perfex/record/sample-file.h"
 
 #define PID		12345
 #define PERIOD		1000000

@@ -15,7 +15,7 @@ for line in subprocess.check_output(["nm", program], text=True).splitlines():
     if len(fields) == 3:
         symbols[fields[2]] = int(fields[0], 16)
 
-# See tools/perfex/sample-file.h.
+# See tools/perfex/record/sample-file.h.
 HEADER = struct.Struct("<8sIIIIII64s")
 EVENT = struct.Struct("<IIQQ")
 TASK = struct.Struct("<IIQ")

@@ -24,7 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../tools/perfex/sample-file.h"
+#include "../../tools/perfex/record/sample-file.h"
 
 union data {
 	struct record_event event;
