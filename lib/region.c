@@ -22,7 +22,7 @@ struct region {
 	struct vperfctr *v;
 	uint32_t nr;			/* counters 0 ... nr - 1 */
 	int32_t err;			/* the first error since init */
-	uint32_t way_begin, way;	/* how this pass was read; how calibration was */
+	uint32_t way_begin, way;	/* how counters were read at its begin; in calibration */
 	uint64_t passes;
 	uint64_t disturbed;		/* passes whose count may be a bit too large */
 	struct sums start, sum, cost;

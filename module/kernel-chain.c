@@ -71,7 +71,7 @@ struct vperfctr_chains *vperfctr_chains_alloc(u32 depth)
 
 static struct vperfctr_chain *get_chain(struct vperfctr_chains *chains)
 {
-	/* CPUs look from different ones on, so that they seldom meet. */
+	/* Each CPU begins at another chain, so that two CPUs seldom try the same one. */
 	unsigned int i, at = raw_smp_processor_id();
 
 	for (i = 0; i < chains->nr; i++, at++) {

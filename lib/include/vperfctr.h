@@ -399,8 +399,8 @@ int vperfctr_open_tid(struct vperfctr **v, pid_t tid, unsigned int flags);
  *		its other states: see vperfctr_control() and vperfctr_open()
  *	-ENOSYS	/proc is not mounted
  *	-ENOTTY	the module is too old to attach
- *	-EINTR	a signal came while the call waited: a user may attach only so many times
- *		per second (the module's parameter max_stops_per_second)
+ *	-EINTR	a signal came while the call waited: the module's parameter
+ *		max_stops_per_second limits how often a user may attach
  *	-EINVAL	an unknown flag; or the control has i-mode counters (but see
  *		vperfctr_attach_ring()), preserves sums, counts nothing, or has another flag
  *		than INHERIT and INHERIT_THREADS

@@ -57,7 +57,7 @@ static __attribute__((noinline)) void loop(unsigned long n)
 
 #define PERIOD	10007
 
-/* True if so many overflows are right for this sum. */
+/* True if this number of overflows is right for the sum. */
 static int is_number_of(__u64 overflows, __u64 sum)
 {
 	return LATE ? overflows && overflows <= sum / PERIOD : overflows == sum / PERIOD;

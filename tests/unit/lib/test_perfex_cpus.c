@@ -334,7 +334,7 @@ START_TEST(progress_on_terminal)
 	has(out, "  counting: 2 of 3.5 seconds\033[K\r  counting: 3 of 3.5 seconds\033[K\r\033[K");
 	ck_assert_int_eq(perfex_on_terminal(ARGV("-C", "0", "-e", "cycles", "--timeout=1s")), 0);
 	has_not(out, "counting");
-	/* A command's own output is there, or the intervals, or no terminal. */
+	/* Not beside a command's output or intervals, and not where there is no terminal. */
 	ck_assert_int_eq(perfex_on_terminal(ARGV("-C", "0", "-e", "cycles", "sleep", "2.2")), 0);
 	has_not(out, "counting:");
 	ck_assert_int_eq(perfex_on_terminal(ARGV("-C", "0", "-I", "1000", "-e", "cycles", "--timeout=2.2")), 0);
