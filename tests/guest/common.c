@@ -317,7 +317,8 @@ u32 status_of(int fd)
  */
 #define LATE_SLEEPS	20000
 
-bool rdpmc_may_be_late(void)
+/* True if no module can write CR4 on this kernel. */
+static bool no_module_writes_cr4(void)
 {
 #if defined(__aarch64__) || defined(__riscv) || defined(__powerpc__)
 	return false;
@@ -325,12 +326,15 @@ bool rdpmc_may_be_late(void)
 	unsigned int major, minor;
 	struct utsname name;
 
-	if (sysconf(_SC_NPROCESSORS_CONF) < 2)
-		return false;
 	if (uname(&name) || sscanf(name.release, "%u.%u", &major, &minor) != 2)
 		die("the kernel has no release");
 	return major > 6 || (major == 6 && minor >= 18);
 #endif
+}
+
+bool rdpmc_may_be_late(void)
+{
+	return sysconf(_SC_NPROCESSORS_CONF) > 1 && no_module_writes_cr4();
 }
 
 /* Out of line: a read that finds the right has the same length with and without it. */
@@ -451,7 +455,9 @@ int try_rdpmc(u32 index, u64 *value)
 
 int try_changed_rdpmc(u32 index, int expected)
 {
-	unsigned int sleeps = rdpmc_may_be_late() ? LATE_SLEEPS : 0;
+	/* A right that ends may do so late also on the caller's own CPU. */
+	bool late = expected ? no_module_writes_cr4() : rdpmc_may_be_late();
+	unsigned int sleeps = late ? LATE_SLEEPS : 0;
 	u64 value;
 	int sig;
 

@@ -213,6 +213,56 @@ void sim_free_left(void)
 }
 
 #ifdef SIM_X86
+/* ---- a right that ends late -------------------------------------------------------------- */
+
+/* The last right has ended on all CPUs so long after the unmapping. */
+#define ENDS_NS		(300ULL * NSEC_PER_MSEC)
+
+/*
+ * Its right to RDPMC may end late (cr4-pce.c).  It must not see what others count meanwhile, nor
+ * keep the right for long.
+ */
+static void unmap_and_look(void *arg)
+{
+	struct vm_area_struct *vma;
+	unsigned int i, n;
+	int fd;
+
+	for (i = 0; i < PHASES; i++) {
+		user_sleep(1 + sim_random(2000));
+		fd = must(sim_open(0, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_TRANSIENT));
+		must(sim_control(fd, 0));
+		for (n = 0; n < 8; n++) {
+			vma = sim_must_map(fd, 0, PAGE_SIZE);
+			user_work(1 + sim_random(3));
+			sim_require(sim_user_reads(), "RDPMC does not work after a mapping");
+			user_munmap(vma);
+			user_work(1 + sim_random(4));
+			if (sim_random(2))
+				user_sleep(1 + sim_random(200));
+			user_work(1 + sim_random(4));
+		}
+		user_sleep(ENDS_NS);
+		user_work(1);
+		sim_require(!sim_user_reads(), "RDPMC works long after the unmapping");
+		user_close(fd);
+		if (i + 1 < PHASES)
+			user_sleep(FALLS_NS);
+	}
+	(void)arg;
+}
+
+void sim_free_unmapped(void)
+{
+	struct task_struct *task[4];
+
+	task[0] = sim_process("counts", 1000, count_in_phases, NULL);
+	task[1] = sim_process("works", 1001, work_in_phases, NULL);
+	task[2] = sim_process("unmaps", 1002, unmap_and_look, NULL);
+	task[3] = sim_process("unmaps", 1003, unmap_and_look, NULL);
+	wait_for(task, 4);
+}
+
 /* ---- a right that perf has forgotten -------------------------------------------------- */
 
 static bool has_forgotten;

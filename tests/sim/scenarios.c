@@ -2145,6 +2145,7 @@ const struct scenario sim_scenarios[] = {
 	{ "free_no_global", sim_free_alone, 1, { sim_no_global } },
 	{ "free_mapped_no_global", sim_free_mapped, 3, { sim_no_global } },
 	{ "free_mapped_amd_v2", sim_free_mapped, 3, { sim_amd_v2 } },
+	{ "free_unmapped", sim_free_unmapped, 2 },
 	{ "free_forgotten", sim_free_forgotten, 2 },
 	{ "free_hotplug", sim_free_hotplug, 3 },
 	{ "free_hotplug_no_global", sim_free_hotplug, 3, { sim_no_global } },

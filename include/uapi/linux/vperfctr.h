@@ -1255,7 +1255,9 @@ struct vperfctr_cpu {
  *
  * A mapping by the owner's process lets that process (all of its threads, but
  * not the children of a fork) execute RDPMC, until it is unmapped, and while
- * the state has a control with counters.  It does not survive exec.
+ * the state has a control with counters.  It does not survive exec.  On some
+ * kernels it ends up to a tenth of a second later, and then shows the process
+ * its own counts, or none.
  *
  * The child of a fork has the mapping too, but it shows another page there, in
  * which all but version is zero: no counter, no TSC, no RDPMC.  Until the child

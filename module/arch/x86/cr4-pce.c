@@ -11,10 +11,11 @@
  * does not work.
  *
  * Nothing waits for these threads but the release of the hardware to perf: mmap() and
- * munmap() hold mmap_lock.  The threads are real-time ones.  So on the
- * caller's CPU the bit has changed when the call returns, and on others it changes soon,
- * unless a real-time thread of a higher priority keeps the CPU for itself.  They use no
- * process's memory and put no reference, so each run is as short as a switch.
+ * munmap() hold mmap_lock.  The threads are real-time ones.  So a right that begins has set the
+ * bit on the caller's CPU when the call returns, and on others it is set soon, unless a
+ * real-time thread of a higher priority keeps the CPU for itself.  A right that ends may do so
+ * late: see leave_later().  The threads use no process's memory and put no reference, so each
+ * run is as short as a switch.
  *
  * Kernels that let a module write CR4 need the same switch for another reason.  From
  * 5.14 on, a switch to an mm that may RDPMC clears the counters that perf has left
@@ -309,10 +310,35 @@ static struct smp_hotplug_thread pce_threads = {
 };
 
 /*
- * Request that CPU n leaves its mm.  A thread that already runs may have done so before, and
- * runs once more.
+ * A right that ends may end late.  A CPU that runs another process takes it away in that switch.
+ * So one that still has it has run no other process since the first mapping, before which what
+ * others had left there was cleared.  The process sees what it could see with the right: its
+ * own counts.  Until all CPUs have followed, all suspends of others clear counters all the same
+ * (raise_level() and lower_level() in rdpmc.c), no CPU takes the old CR4.PCE for rdpmc=2, and the
+ * hardware is not released, so that neither perf nor a counted CPU gets it.
+ *
+ * A thread that is woken for it costs two switches, which stop and start the counters.  So one
+ * work wakes those of all CPUs a little later, unless the release comes first.  A process that
+ * maps a page over and over is disturbed by it no more often than that.
  */
-static void request_switch(unsigned int n)
+#define LEAVE_JIFFIES	(HZ / 10 + 1)
+
+static void leave_now(struct work_struct *work);
+static DECLARE_DELAYED_WORK(leave_work, leave_now);
+
+static void leave_later(void)
+{
+	/* Pairs with the start of the work, a full barrier: it sees the request, or is queued. */
+	smp_mb__after_atomic();
+	if (!delayed_work_pending(&leave_work))
+		queue_delayed_work(system_dfl_wq, &leave_work, LEAVE_JIFFIES);
+}
+
+/*
+ * Request that CPU n leaves its mm, now or later.  A thread that already runs may have done so
+ * before, and runs once more.
+ */
+static void request_switch(unsigned int n, bool now)
 {
 	struct pce_cpu *cpu = per_cpu_ptr(&pce_cpu, n);
 
@@ -320,7 +346,9 @@ static void request_switch(unsigned int n)
 	atomic_inc_return_release(&cpu->requested);
 	smp_mb__before_atomic();	/* the number first: see perfctr_x86_pce_idle() */
 	cpumask_set_cpu(n, &asked);
-	if (cpu->thread)
+	if (!now)
+		leave_later();
+	else if (cpu->thread)
 		wake_up_process(cpu->thread);
 }
 
@@ -333,7 +361,52 @@ static bool has_completed(unsigned int n)
 	return smp_load_acquire(&cpu->completed) == atomic_read(&cpu->requested);
 }
 
+/* Let the CPUs fulfil their requests now. */
+static void wake_asked(void)
+{
+	struct task_struct *thread;
+	unsigned int n;
+
+	for_each_cpu_and(n, &asked, cpu_online_mask) {
+		thread = per_cpu_ptr(&pce_cpu, n)->thread;
+		if (thread && !has_completed(n))
+			wake_up_process(thread);
+	}
+}
+
+static void leave_now(struct work_struct *work)
+{
+	wake_asked();
+}
+
+/* True if all have, or else let them do so now: the release of the hardware waits. */
+static bool idle_or_wake(void)
+{
+	if (perfctr_x86_pce_idle())
+		return true;
+	wake_asked();
+	return false;
+}
+
 /* ---- asking the CPUs ------------------------------------------------------- */
+
+/*
+ * True if CPU n is this one, RDPMC works here for the mm, as the right ends late, and the kernel
+ * has cleared what perf left.
+ */
+static bool works_here(unsigned int n, const struct mm_struct *mm)
+{
+	bool works = false;
+	unsigned long flags;
+
+	local_irq_save(flags);
+	if (n == smp_processor_id() && is_here(mm)) {
+		trust_kernel_here();
+		works = perfctr_user_rdpmc() && !this_cpu_ptr(&pce_cpu)->suspect;
+	}
+	local_irq_restore(flags);
+	return works;
+}
 
 /*
  * True if CPU n must leave an mm whose right has changed to @allowed.  A CPU may remain suspect
@@ -373,8 +446,9 @@ static bool ask_cpus(struct mm_struct *mm)
 	for_each_cpu_and(cpu, mm_cpumask(mm), cpu_online_mask) {
 		if (!has_loaded(cpu, mm))
 			left_out = true;
-		else if (must_leave(cpu, allowed, always))
-			request_switch(cpu);
+		else if (must_leave(cpu, allowed, always) &&
+			 !(allowed && works_here(cpu, mm)))
+			request_switch(cpu, allowed);
 	}
 	return left_out;
 }
@@ -551,7 +625,7 @@ void perfctr_x86_pce_follow(struct mm_struct *mm)
 		on_each_cpu_mask(mm_cpumask(mm), allowed ? allow_here : forbid_here, mm, 1);
 	for_each_cpu_and(cpu, mm_cpumask(mm), cpu_online_mask) {
 		if (NEEDS_THREADS)
-			request_switch(cpu);
+			request_switch(cpu, allowed);
 	}
 }
 
@@ -570,7 +644,7 @@ void perfctr_x86_pce_wait(void)
 	/* The worker need not wait its turn. */
 	if (atomic_read(&nr_later))
 		mod_delayed_work(system_dfl_wq, &later_work, 0);
-	wait_event_timeout(completed_wait, perfctr_x86_pce_idle(), WAIT_JIFFIES);
+	wait_event_timeout(completed_wait, idle_or_wake(), WAIT_JIFFIES);
 }
 
 int perfctr_x86_pce_init(void)
@@ -582,6 +656,7 @@ int perfctr_x86_pce_init(void)
 void perfctr_x86_pce_exit(void)
 {
 	cancel_delayed_work_sync(&later_work);
+	cancel_delayed_work_sync(&leave_work);
 	forget_later();
 	if (NEEDS_THREADS)
 		smpboot_unregister_percpu_thread(&pce_threads);
