@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <linux/vperfctr.h>
 
@@ -88,13 +87,11 @@ bool vperfctr_isolated(void)
 	return info.features & VPERFCTR_FEATURE_ISOLATE;
 }
 
-/* As the library: it keeps a descriptor of the device, and looks whether it does. */
+/* As the library, which keeps a descriptor of the device. */
 static void open_state(struct group *g, unsigned int n, enum set set, bool map, u32 flags)
 {
 	struct vperfctr_open req = { .size = sizeof(req), .flags = VPERFCTR_OPEN_CREAT | flags };
-	struct stat status;
 
-	must("fstat", call3(SYS_fstat, vperfctr_dev, (long)&status, 0));
 	g->n = n;
 	g->mapped = map;
 	g->fd[0] = must_ioctl(vperfctr_dev, VPERFCTR_OPEN, &req);

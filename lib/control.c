@@ -11,12 +11,13 @@ int __vperfctr_control_call(int fd, unsigned long request, const void *arg,
 	/* A set of CPUs gets EUSERS, too, and has nothing to do with the caller's affinity. */
 	if (ret != -EUSERS || !(control->flags & VPERFCTR_CONTROL_AFFINITY))
 		return ret;
-	dev = __vperfctr_device_get();
-	if (dev < 0)
-		return ret;
-	ret = __vperfctr_call_narrowed(dev, fd, request, arg, control->kind,
-					control->nrkinds);
-	__vperfctr_device_put(dev);
+	do {
+		dev = __vperfctr_device_get();
+		if (dev < 0)
+			return ret;
+		ret = __vperfctr_call_narrowed(dev, fd, request, arg, control->kind,
+						control->nrkinds);
+	} while (__vperfctr_device_put(dev, ret));
 	return ret;
 }
 

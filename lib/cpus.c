@@ -22,10 +22,10 @@ int vperfctr_open_cpus(struct vperfctr **v, const struct vperfctr_cpu_mask *mask
 	}
 	arg.nrwords = mask->nrwords;
 	arg.mask = (uintptr_t)mask->mask;
-	dev = __vperfctr_device_get();
-	fd = dev < 0 ? dev : __vperfctr_ioctl(dev, VPERFCTR_OPEN_CPUS, &arg);
-	if (dev >= 0)
-		__vperfctr_device_put(dev);
+	do {
+		dev = __vperfctr_device_get();
+		fd = dev < 0 ? dev : __vperfctr_ioctl(dev, VPERFCTR_OPEN_CPUS, &arg);
+	} while (dev >= 0 && __vperfctr_device_put(dev, fd));
 	free(all);
 	if (fd < 0)
 		return fd;

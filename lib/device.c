@@ -53,6 +53,7 @@ static struct kept {
 	dev_t dev;
 	ino_t ino;
 	int taken;		/* a thread has set the rest, or is about to */
+	int lost;		/* it was another file when last looked at */
 } kept = { .fd = -1 };
 
 static bool has_privileges(void)
@@ -65,13 +66,12 @@ static bool has_privileges(void)
 	       gid != egid || gid != sgid;
 }
 
-/* True if the kept descriptor is still the device: a daemon closes all descriptors. */
+/* True if the descriptor still is the device: a daemon closes all descriptors. */
 static bool is_kept(int fd)
 {
 	struct stat status;
 
-	return fd >= 0 && !fstat(fd, &status) && status.st_dev == kept.dev &&
-	       status.st_ino == kept.ino;
+	return !fstat(fd, &status) && status.st_dev == kept.dev && status.st_ino == kept.ino;
 }
 
 /* Keep a descriptor if there is none.  Of several threads, one succeeds. */
@@ -92,7 +92,7 @@ int __vperfctr_device_get(void)
 	int dev = __atomic_load_n(&kept.fd, __ATOMIC_ACQUIRE), err;
 	struct vperfctr_info info;
 
-	if (is_kept(dev))
+	if (dev >= 0 && !__atomic_load_n(&kept.lost, __ATOMIC_RELAXED))
 		return dev;
 	dev = __vperfctr_device_open();
 	if (dev < 0)
@@ -106,10 +106,26 @@ int __vperfctr_device_get(void)
 	return dev;
 }
 
-void __vperfctr_device_put(int dev)
+/*
+ * To look before each call would cost a twentieth of an open.  The module's calls have numbers
+ * that no other driver has, so another file refuses them.
+ *
+ * Another open of the device may get the number that was lost.  So the number remains the
+ * kept one, and is never closed here.
+ */
+bool __vperfctr_device_put(int dev, int ret)
 {
-	if (dev != __atomic_load_n(&kept.fd, __ATOMIC_ACQUIRE))
+	bool good;
+
+	if (dev != __atomic_load_n(&kept.fd, __ATOMIC_ACQUIRE)) {
 		close(dev);
+		return false;
+	}
+	if (ret >= 0 && !__atomic_load_n(&kept.lost, __ATOMIC_RELAXED))
+		return false;
+	good = is_kept(dev);
+	__atomic_store_n(&kept.lost, !good, __ATOMIC_RELAXED);
+	return ret < 0 && !good;
 }
 
 /* ---- information and masks --------------------------------------------------- */

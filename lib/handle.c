@@ -70,11 +70,12 @@ static int open_state(pid_t tid, unsigned int flags, const struct vperfctr_contr
 	};
 	int dev, ret;
 
-	dev = __vperfctr_device_get();
-	if (dev < 0)
-		return dev;
-	ret = __vperfctr_control_call(dev, VPERFCTR_OPEN, &arg, control);
-	__vperfctr_device_put(dev);
+	do {
+		dev = __vperfctr_device_get();
+		if (dev < 0)
+			return dev;
+		ret = __vperfctr_control_call(dev, VPERFCTR_OPEN, &arg, control);
+	} while (__vperfctr_device_put(dev, ret));
 	return ret;
 }
 

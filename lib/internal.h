@@ -99,10 +99,12 @@ int __vperfctr_count_cpus(int fd);
 int __vperfctr_device_open(void);
 /*
  * The same for opening a state: the interface's version is checked, and the descriptor may
- * be one that this process keeps.  Give it back by __vperfctr_device_put().
+ * be one that this process keeps.  Give it back by __vperfctr_device_put(), with the result of
+ * the call that was made: true means that the program had closed the kept descriptor, so that
+ * the call must be made again.
  */
 int __vperfctr_device_get(void);
-void __vperfctr_device_put(int dev);
+bool __vperfctr_device_put(int dev, int ret);
 int __vperfctr_device_info(int dev, struct vperfctr_info *info, size_t size, unsigned int kind);
 
 #pragma GCC visibility pop
