@@ -123,6 +123,12 @@
 /* For #if VPERFCTR_VERSION_NUMBER >= VPERFCTR_MAKE_VERSION(1, 2, 0). */
 #define VPERFCTR_MAKE_VERSION(major, minor, patch)	((major) << 16 | (minor) << 8 | (patch))
 
+/*
+ * A part of a read.  Compilers that optimize for size would call it, and not see which arguments
+ * are constant.
+ */
+#define __VPERFCTR_HELPER	static inline __attribute__((__always_inline__))
+
 /* Unit tests replace the instructions with a model of the registers. */
 #if defined(VPERFCTR_ARCH_HEADER)
 #include VPERFCTR_ARCH_HEADER
@@ -141,6 +147,9 @@
 /* The library defines this as empty in one file, which exports the inline functions. */
 #ifndef VPERFCTR_INLINE
 #define VPERFCTR_INLINE		static inline
+#define __VPERFCTR_INLINE_READ	__VPERFCTR_HELPER
+#else
+#define __VPERFCTR_INLINE_READ	VPERFCTR_INLINE
 #endif
 
 /* A function that passes the sizes of this header's structures: see "Sizes". */
@@ -962,7 +971,7 @@ int __vperfctr_read_slow(struct vperfctr *v, uint64_t *tsc, uint64_t *pmc,
  * Return samplecount and cstatus as one 64-bit word of the page, which a read checks before
  * and after.  cstatus is the upper half on a little-endian processor, else the lower one.
  */
-static inline uint64_t __vperfctr_word(const struct vperfctr_page *page)
+__VPERFCTR_HELPER uint64_t __vperfctr_word(const struct vperfctr_page *page)
 {
 	/* memcpy() would be correct, too, but compilers for RISC-V then load single bytes. */
 	typedef uint64_t __attribute__((__may_alias__)) word;
@@ -986,7 +995,8 @@ static inline uint64_t __vperfctr_word(const struct vperfctr_page *page)
  * of cstatus keep their values.  Where a foreign thread faults when it reads a counter,
  * __VPERFCTR_FLIP clears the flags.
  */
-static inline uint64_t __vperfctr_begin(const struct vperfctr *v, const struct vperfctr_page *page)
+__VPERFCTR_HELPER uint64_t __vperfctr_begin(const struct vperfctr *v,
+					    const struct vperfctr_page *page)
 {
 	uintptr_t flips;
 
@@ -1008,7 +1018,7 @@ static inline int __vperfctr_mine(const struct vperfctr *v)
  */
 
 /* Return a counter's value.  Valid only if samplecount is the same before and after. */
-static inline uint64_t __vperfctr_pmc(const struct vperfctr_page *page,
+__VPERFCTR_HELPER uint64_t __vperfctr_pmc(const struct vperfctr_page *page,
 				      unsigned int i, uint64_t mask)
 {
 	const struct vperfctr_page_ctr *ctr = &page->ctr[i];
@@ -1034,8 +1044,8 @@ static inline uint64_t __vperfctr_pmc(const struct vperfctr_page *page,
  *		this process: see "Threads" and "Processes" above
  *	any of vperfctr_read_state()
  */
-VPERFCTR_INLINE int vperfctr_read_pmc(struct vperfctr *v, unsigned int i,
-				      uint64_t *value)
+__VPERFCTR_INLINE_READ int vperfctr_read_pmc(struct vperfctr *v, unsigned int i,
+					     uint64_t *value)
 {
 	const uint64_t need = __VPERFCTR_WORD(VPERFCTR_CSTATUS_RDPMC);
 	const struct vperfctr_page *page = v->page;
@@ -1072,7 +1082,7 @@ VPERFCTR_INLINE int vperfctr_read_pmc(struct vperfctr *v, unsigned int i,
  *	-EPERM	as vperfctr_read_pmc()
  *	any of vperfctr_read_state()
  */
-VPERFCTR_INLINE int vperfctr_read_tsc(struct vperfctr *v, uint64_t *value)
+__VPERFCTR_INLINE_READ int vperfctr_read_tsc(struct vperfctr *v, uint64_t *value)
 {
 	const uint32_t need = VPERFCTR_CSTATUS_RUNNING | VPERFCTR_CSTATUS_TSC;
 	const struct vperfctr_page *page = v->page;
@@ -1099,28 +1109,84 @@ VPERFCTR_INLINE int vperfctr_read_tsc(struct vperfctr *v, uint64_t *value)
 	return err;
 }
 
-/* With more counters a loop costs no more. */
+/* With more counters a loop costs little more for each. */
 #define __VPERFCTR_UNROLL	8
 
 /*
- * Read the values of counters 0 ... nr - 1 into pmc[] and, unless tsc is NULL, the TSC
- * cycles into *tsc.  All are of the same moment, except for the few instructions between
- * reading the first and the last.  A constant nr and a constant NULL make the shortest code.
- *
- *	-EINVAL	there are fewer counters
- *	-EPERM	as vperfctr_read_pmc()
- *	any of vperfctr_read_state()
+ * Read counters 0 ... nr - 1 into pmc[].  Compilers unroll a loop only with some options.  With a
+ * constant nr all tests vanish.  Else one jump goes to the last counter, from which all lower
+ * ones follow.
  */
-VPERFCTR_INLINE int vperfctr_read(struct vperfctr *v, uint64_t *tsc,
-				  uint64_t *pmc, unsigned int nr)
+__VPERFCTR_HELPER void __vperfctr_pmcs(const struct vperfctr_page *page, uint64_t *pmc,
+				       unsigned int nr, int many)
+{
+	const uint64_t mask = page->mask;
+
+	if (many) {
+		while (nr--)
+			pmc[nr] = __vperfctr_pmc(page, nr, mask);
+		return;
+	}
+	if (__builtin_constant_p(nr)) {
+		if (nr > 0)
+			pmc[0] = __vperfctr_pmc(page, 0, mask);
+		if (nr > 1)
+			pmc[1] = __vperfctr_pmc(page, 1, mask);
+		if (nr > 2)
+			pmc[2] = __vperfctr_pmc(page, 2, mask);
+		if (nr > 3)
+			pmc[3] = __vperfctr_pmc(page, 3, mask);
+		if (nr > 4)
+			pmc[4] = __vperfctr_pmc(page, 4, mask);
+		if (nr > 5)
+			pmc[5] = __vperfctr_pmc(page, 5, mask);
+		if (nr > 6)
+			pmc[6] = __vperfctr_pmc(page, 6, mask);
+		if (nr > 7)
+			pmc[7] = __vperfctr_pmc(page, 7, mask);
+		return;
+	}
+	switch (nr) {
+	case 8:
+		pmc[7] = __vperfctr_pmc(page, 7, mask);
+		/* fallthrough */
+	case 7:
+		pmc[6] = __vperfctr_pmc(page, 6, mask);
+		/* fallthrough */
+	case 6:
+		pmc[5] = __vperfctr_pmc(page, 5, mask);
+		/* fallthrough */
+	case 5:
+		pmc[4] = __vperfctr_pmc(page, 4, mask);
+		/* fallthrough */
+	case 4:
+		pmc[3] = __vperfctr_pmc(page, 3, mask);
+		/* fallthrough */
+	case 3:
+		pmc[2] = __vperfctr_pmc(page, 2, mask);
+		/* fallthrough */
+	case 2:
+		pmc[1] = __vperfctr_pmc(page, 1, mask);
+		/* fallthrough */
+	case 1:
+		pmc[0] = __vperfctr_pmc(page, 0, mask);
+		/* fallthrough */
+	case 0:
+		break;
+	default:
+		__builtin_unreachable();
+	}
+}
+
+__VPERFCTR_HELPER int __vperfctr_read_n(struct vperfctr *v, uint64_t *tsc, uint64_t *pmc,
+					unsigned int nr, int many)
 {
 	const uint64_t need = __VPERFCTR_WORD(
 		(tsc ? VPERFCTR_CSTATUS_RUNNING | VPERFCTR_CSTATUS_TSC : 0) |
 		/* Without either, the slow path says whether the caller may read. */
 		(nr || !tsc ? VPERFCTR_CSTATUS_RDPMC : 0));
 	const struct vperfctr_page *page = v->page;
-	uint64_t word, mask, now = 0, slow;
-	unsigned int i;
+	uint64_t word, now = 0, slow;
 	int err;
 
 	do {
@@ -1136,19 +1202,7 @@ VPERFCTR_INLINE int vperfctr_read(struct vperfctr *v, uint64_t *tsc,
 			/* Complete the sum before the counters need its registers. */
 			__vperfctr_barrier_value(now);
 		}
-		mask = page->mask;
-		if (__builtin_constant_p(nr) && nr <= __VPERFCTR_UNROLL) {
-#ifdef __clang__
-#pragma unroll
-#else
-#pragma GCC unroll 8
-#endif
-			for (i = 0; i < nr; i++)
-				pmc[i] = __vperfctr_pmc(page, i, mask);
-		} else {
-			for (i = 0; i < nr; i++)
-				pmc[i] = __vperfctr_pmc(page, i, mask);
-		}
+		__vperfctr_pmcs(page, pmc, nr, many);
 		__vperfctr_barrier();
 		if (__builtin_expect(__vperfctr_word(page) == word, 1)) {
 			if (tsc)
@@ -1161,6 +1215,38 @@ VPERFCTR_INLINE int vperfctr_read(struct vperfctr *v, uint64_t *tsc,
 	if (!err && tsc)
 		*tsc = slow;
 	return err;
+}
+
+/* Numbers that the compiler does not know.  cold: inline, the loop's registers would be saved. */
+__attribute__((__cold__))
+static inline int __vperfctr_read_many(struct vperfctr *v, uint64_t *tsc, uint64_t *pmc,
+				       unsigned int nr)
+{
+	return __vperfctr_read_n(v, tsc, pmc, nr, 1);
+}
+
+static inline int __vperfctr_read_few(struct vperfctr *v, uint64_t *pmc, unsigned int nr)
+{
+	if (__builtin_expect(nr > __VPERFCTR_UNROLL, 0))
+		return __vperfctr_read_many(v, NULL, pmc, nr);
+	return __vperfctr_read_n(v, NULL, pmc, nr, 0);
+}
+
+/*
+ * Read the values of counters 0 ... nr - 1 into pmc[] and, unless tsc is NULL, the TSC
+ * cycles into *tsc.  All are of the same moment, except for the few instructions between
+ * reading the first and the last.  A constant nr and a constant NULL make the shortest code.
+ *
+ *	-EINVAL	there are fewer counters
+ *	-EPERM	as vperfctr_read_pmc()
+ *	any of vperfctr_read_state()
+ */
+__VPERFCTR_INLINE_READ int vperfctr_read(struct vperfctr *v, uint64_t *tsc,
+					 uint64_t *pmc, unsigned int nr)
+{
+	if (__builtin_constant_p(nr) && nr <= __VPERFCTR_UNROLL)
+		return __vperfctr_read_n(v, tsc, pmc, nr, 0);
+	return tsc ? __vperfctr_read_many(v, tsc, pmc, nr) : __vperfctr_read_few(v, pmc, nr);
 }
 
 /* ---- regions ----------------------------------------------------------------- */

@@ -27,7 +27,7 @@
  * process.  It is the address of the thread control block, which the psABI keeps in
  * the thread pointer.
  */
-static inline uintptr_t __vperfctr_thread(void)
+__VPERFCTR_HELPER uintptr_t __vperfctr_thread(void)
 {
 	uintptr_t thread;
 
@@ -60,7 +60,7 @@ static inline uintptr_t __vperfctr_thread(void)
  * The counter's number is part of the instruction.  PMXEVCNTR_EL0 reads the counter that
  * PMSELR_EL0 selects, but needs a synchronization between the two accesses.
  */
-static inline uint64_t __vperfctr_rdpmc(uint32_t map)
+__VPERFCTR_HELPER uint64_t __vperfctr_rdpmc(uint32_t map)
 {
 	switch (map) {
 	case 0: return __VPERFCTR_COUNTER(0);
@@ -99,7 +99,7 @@ static inline uint64_t __vperfctr_rdpmc(uint32_t map)
 	}
 }
 
-static inline uint64_t __vperfctr_rdtsc(void)
+__VPERFCTR_HELPER uint64_t __vperfctr_rdtsc(void)
 {
 	return __VPERFCTR_READ("cntvct_el0");
 }

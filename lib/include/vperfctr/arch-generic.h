@@ -12,7 +12,7 @@
 #define __vperfctr_barrier_value(x)	__vperfctr_barrier()
 
 /* All reads go to the kernel, which knows the thread. */
-static inline uintptr_t __vperfctr_thread(void)
+__VPERFCTR_HELPER uintptr_t __vperfctr_thread(void)
 {
 	return 0;
 }
@@ -22,13 +22,13 @@ static inline uintptr_t __vperfctr_thread(void)
 #define __VPERFCTR_FLIP(word, flips)	((word) ^ (flips))
 
 /* Never called: with them the same source compiles everywhere. */
-static inline uint64_t __vperfctr_rdpmc(uint32_t map)
+__VPERFCTR_HELPER uint64_t __vperfctr_rdpmc(uint32_t map)
 {
 	(void)map;
 	return 0;
 }
 
-static inline uint64_t __vperfctr_rdtsc(void)
+__VPERFCTR_HELPER uint64_t __vperfctr_rdtsc(void)
 {
 	return 0;
 }

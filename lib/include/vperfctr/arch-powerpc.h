@@ -33,7 +33,7 @@
  * Return a number that identifies the calling thread among the living threads of the
  * process: the thread pointer.
  */
-static inline uintptr_t __vperfctr_thread(void)
+__VPERFCTR_HELPER uintptr_t __vperfctr_thread(void)
 {
 	uintptr_t thread;
 
@@ -59,7 +59,7 @@ static inline uintptr_t __vperfctr_thread(void)
 })
 
 /* The register's number is part of the instruction, so each has a case: UPMC1 to UPMC6. */
-static inline uint64_t __vperfctr_rdpmc(uint32_t map)
+__VPERFCTR_HELPER uint64_t __vperfctr_rdpmc(uint32_t map)
 {
 	switch (map) {
 #ifndef __powerpc64__
@@ -81,7 +81,7 @@ static inline uint64_t __vperfctr_rdpmc(uint32_t map)
 	return 0;
 }
 
-static inline uint64_t __vperfctr_rdtsc(void)
+__VPERFCTR_HELPER uint64_t __vperfctr_rdtsc(void)
 {
 #ifdef __powerpc64__
 	return __VPERFCTR_READ(268);

@@ -26,7 +26,7 @@
  * Return a number that identifies the calling thread among the living threads of the
  * process: the thread pointer, which the psABI keeps in tp.
  */
-static inline uintptr_t __vperfctr_thread(void)
+__VPERFCTR_HELPER uintptr_t __vperfctr_thread(void)
 {
 	uintptr_t thread;
 
@@ -54,6 +54,8 @@ static inline uintptr_t __vperfctr_thread(void)
 /*
  * The CSR's number is part of the instruction, so jump to one of them: to those of hpmcounter3
  * to 31 by general counters, and to cycle and instret by fixed ones, 32 and 33 of the table.
+ * No helper: without optimization each of many copies would have the table, and branches would
+ * not reach across them.
  */
 static inline uint64_t __vperfctr_rdpmc(uint32_t map)
 {
@@ -88,7 +90,7 @@ static inline uint64_t __vperfctr_rdpmc(uint32_t map)
 	return value;
 }
 
-static inline uint64_t __vperfctr_rdtsc(void)
+__VPERFCTR_HELPER uint64_t __vperfctr_rdtsc(void)
 {
 	return __VPERFCTR_READ(0xc01);
 }

@@ -33,7 +33,7 @@
  * process.  It is the address of the thread control block, which the psABIs put at
  * offset 0 of the segment.
  */
-static inline uintptr_t __vperfctr_thread(void)
+__VPERFCTR_HELPER uintptr_t __vperfctr_thread(void)
 {
 	uintptr_t thread;
 
@@ -67,7 +67,7 @@ static inline uintptr_t __vperfctr_thread(void)
 #define __VPERFCTR_FLIP(word, flips)	((word) ^ (flips))
 
 /* In 64-bit mode both instructions clear the upper halves of the registers. */
-static inline uint64_t __vperfctr_rdpmc(uint32_t map)
+__VPERFCTR_HELPER uint64_t __vperfctr_rdpmc(uint32_t map)
 {
 	unsigned long lo, hi;
 
@@ -75,7 +75,7 @@ static inline uint64_t __vperfctr_rdpmc(uint32_t map)
 	return lo | (uint64_t)hi << 32;
 }
 
-static inline uint64_t __vperfctr_rdtsc(void)
+__VPERFCTR_HELPER uint64_t __vperfctr_rdtsc(void)
 {
 	unsigned long lo, hi;
 

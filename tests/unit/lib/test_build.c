@@ -72,7 +72,7 @@ START_TEST(declared)
 	char map[8192];
 
 	read_map(&libraries[_i], map, sizeof(map));
-	ck_assert_str_eq(map, run("sed -n 's/^\\(VPERFCTR_INLINE \\)\\?\\(unsigned \\)\\?"
+	ck_assert_str_eq(map, run("sed -n 's/^\\(VPERFCTR_INLINE \\|__VPERFCTR_INLINE_READ \\)\\?\\(unsigned \\)\\?"
 				  "\\(int \\|void \\|uint64_t \\|const uint64_t [*]\\|const char [*]\\|const struct [_a-z]* [*]\\)"
 				  "\\([_a-z]*\\)(.*/\\4/p' %slib/include/%s.h | sort",
 				  TOP, libraries[_i].name));
@@ -210,6 +210,46 @@ START_TEST(cost)
 }
 END_TEST
 
+static const char *const optimizers[] = {
+	CC "-Os -x c",
+	CXX "-x c++",
+	CXX "-Os -x c++",
+	"clang" WARN INCS "-x c",
+	"clang" WARN INCS "-Os -x c++",
+};
+
+/* A read of a known number of counters is inline, and has no loop, whatever is optimized. */
+START_TEST(inlined)
+{
+#ifdef __x86_64__
+	if (!strncmp(optimizers[_i], "clang", 5) && system("command -v clang > /dev/null"))
+		return;
+	run("printf '#include <vperfctr.h>\\nint f(struct vperfctr *v, uint64_t *p);\\n"
+	    "int g(struct vperfctr *v, uint64_t *p);\\n"
+	    "int f(struct vperfctr *v, uint64_t *p) { return vperfctr_read(v, NULL, p, 4); }\\n"
+	    "int g(struct vperfctr *v, uint64_t *p) { return vperfctr_read(v, NULL, p, 2); }\\n' | "
+	    "%s -c -o " TMP "/inlined.o -", optimizers[_i]);
+	ck_assert_str_eq(run("nm --defined-only " TMP "/inlined.o | grep -vc ' T '; "
+			     "objdump -d " TMP "/inlined.o | grep -c rdpmc"), "0\n6\n");
+#endif
+}
+END_TEST
+
+/* With a number that is not known, one jump goes to the code for that number. */
+START_TEST(unknown_number)
+{
+#ifdef __x86_64__
+	run("printf '#include <vperfctr.h>\\nint f(struct vperfctr *v, uint64_t *p, unsigned int n);\\n"
+	    "int f(struct vperfctr *v, uint64_t *p, unsigned int n) { return vperfctr_read(v, NULL, p, n); }\\n' | "
+	    CC "-x c -c -o " TMP "/unknown.o -");
+	/* And a loop for more than eight. */
+	ck_assert_str_eq(run("objdump -d --no-show-raw-insn " TMP "/unknown.o | "
+			     "awk '/rdpmc/ { reads++ } /jmp +[*]/ { jumps++ } END { print reads, jumps }'"),
+			 "9 1\n");
+#endif
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("lib-build");
@@ -224,6 +264,8 @@ static Suite *suite(void)
 	tcase_add_loop_test(t, manual, 0, NR_LIBRARIES);
 	tcase_add_loop_test(t, header, 0, sizeof(compilers) / sizeof(compilers[0]));
 	tcase_add_test(t, cost);
+	tcase_add_loop_test(t, inlined, 0, sizeof(optimizers) / sizeof(optimizers[0]));
+	tcase_add_test(t, unknown_number);
 	suite_add_tcase(s, t);
 	return s;
 }
