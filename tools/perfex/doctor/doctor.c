@@ -74,6 +74,18 @@ static void report(struct doctor *d, const char *fault, const char *remedy, cons
 	fputs("}\n", d->f);
 }
 
+/* Print what is no fault. */
+static void note(const struct doctor *d, const char *text)
+{
+	if (!d->json) {
+		fprintf(d->f, "note: %s\n", text);
+		return;
+	}
+	fputs("{\"note\" : ", d->f);
+	json_string(d->f, text);
+	fputs("}\n", d->f);
+}
+
 static bool exists(const char *path)
 {
 	return !access(path, F_OK);
@@ -378,13 +390,7 @@ static void note_holders(const struct doctor *d, const struct vperfctr_holders *
 	vperfctr_describe_holders(names, sizeof(names), h);
 	snprintf(text, sizeof(text), "vperfctr counts %s for %s, and perf_event gets no counters meanwhile",
 		 what, names);
-	if (!d->json) {
-		fprintf(d->f, "note: %s\n", text);
-		return;
-	}
-	fputs("{\"note\" : ", d->f);
-	json_string(d->f, text);
-	fputs("}\n", d->f);
+	note(d, text);
 }
 
 static void check_holders(struct doctor *d)
@@ -484,6 +490,8 @@ static void check_processor(struct doctor *d)
 	if (d->counters == UNKNOWN && has_text(file, " hypervisor") &&
 	    has_text(file, "GenuineIntel") && !has_text(file, " arch_perfmon"))
 		d->counters = NO_COUNTERS;
+	if (d->counters == COUNTERS && is_virtual(d))
+		note(d, "in most virtual machines each access to a counter takes one or two microseconds, so count few events, and without --region: see \"Virtual machines\" in vperfctr's install.md");
 	if (d->counters != NO_COUNTERS)
 		return;
 	if (is_virtual(d))
