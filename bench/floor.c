@@ -85,7 +85,7 @@ static void floor_overflows(void)
 
 void measure_floor(void)
 {
-	struct meter opens = { };
+	struct meter opens = { }, closes = { };
 	struct group g;
 
 	progress("the kernel's own cost");
@@ -94,9 +94,12 @@ void measure_floor(void)
 		meter_begin(&opens);
 		side->open(&g, 1, SET_A, true);
 		meter_end(&opens);
+		meter_begin(&closes);
 		side->close(&g);
+		meter_end(&closes);
 	}
 	emit_meter(&opens, 0, "open.n%u.floor", 1);
+	emit_meter(&closes, 0, "close.n%u.floor", 1);
 	close(floor_fd);
 	side->overflows();
 }
