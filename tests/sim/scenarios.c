@@ -1789,6 +1789,31 @@ static void rights_missed(void)
 	wait_for(task, 2);
 }
 
+/* A thread that goes before those of the module. */
+static void interrupt_all(void *arg)
+{
+	run_only_on(1);
+	current->sim->priority = 2;
+	while (!rights_may_end) {
+		user_work(1);
+		user_sleep(1 + sim_random(500));
+	}
+	current->sim->priority = 0;
+	(void)arg;
+}
+
+static void change_rights_of_urgent(void *arg)
+{
+	change_rights_besides(user_thread("urgent", interrupt_all, NULL));
+	(void)arg;
+}
+
+/* It runs between the moment at which a CPU has left the mm, and that at which this is known. */
+static void rights_urgent(void)
+{
+	user_wait(sim_process("rights", 1000, change_rights_of_urgent, NULL));
+}
+
 static struct task_struct *last_thread;
 
 static void change_shared_rights(void *arg)
@@ -2090,6 +2115,7 @@ const struct scenario sim_scenarios[] = {
 	{ "rights", rights, 2 },
 	{ "rights_switched", rights_switched, 3 },
 	{ "rights_missed", rights_missed, 2 },
+	{ "rights_urgent", rights_urgent, 2 },
 	{ "rights_shared", rights_shared, 2 },
 	{ "withdrawal", withdrawal, 3 },
 	{ "held", held, 2 },

@@ -292,6 +292,7 @@ void sim_idle(void)
 
 bool sim_user_reads(void)
 {
+	sim_require(!perfctr_x86_rdpmc_always || perf_has_withdrawn, "the module believes in rdpmc=2");
 	return sim_this_cpu()->pce;
 }
 
