@@ -184,6 +184,7 @@ int smp_call_function_single(int cpu, void (*func)(void *), void *arg, int wait)
 }
 
 unsigned int fake_warnings, fake_works[NR_CPUS];
+char fake_info[256];
 bool fake_smt;
 
 const struct cpumask *topology_sibling_cpumask(unsigned int cpu)

@@ -947,6 +947,8 @@ int model_rdmsr_safe(u32 msr, u64 *value)
 	enum model_reg reg;
 	u64 *place = find_msr(this_cpu(), msr, &reg);
 
+	/* A register that this processor does not have.  The real MSR 0 exists. */
+	require(msr, "RDMSR 0");
 	/* Some hypervisors let nothing read GLOBAL_OVF_CTRL, which is only for writing. */
 	if (!place || reg == REG_OVF_CTRL)
 		return -EIO;

@@ -231,6 +231,25 @@ START_TEST(in_use)
 }
 END_TEST
 
+/* Firmware has left PEBS on, and no other unit. */
+START_TEST(records_by_firmware)
+{
+	struct thread t;
+
+	config = usual_config(_i);
+	machine_use_service();
+	init();
+	model.cpu[0].debugctl = 0;
+	model.cpu[0].pebs_enable = 0xf;
+	ck_assert_int_eq(perfctr_cpu_reserve(), 0);
+	use_all(&t);
+	use_on(&t, 0);
+	ck_assert_uint_eq(model.cpu[0].pebs_enable, 0);
+	perfctr_cpu_release();
+	machine_exit();
+}
+END_TEST
+
 /* Firmware, or perf on old kernels, may let an overflow stop all counters. */
 START_TEST(frozen_by_firmware)
 {
@@ -716,6 +735,8 @@ START_TEST(watchdog_keeps_counter)
 	ck_assert_int_eq(perfctr_cpu_init(), 0);
 	ck_assert_uint_ne(fake_perf.found, 0);
 	ck_assert_uint_eq(perfctr_cpu_info.fixed_mask & 3, 1);
+	ck_assert_uint_eq(perfctr_cpu_info.watchdog_fixed, 2);
+	ck_assert_str_eq(fake_info, "the NMI watchdog keeps its counter, 0x40000001\n");
 	ck_assert_uint_eq(perfctr_cpu_info.nrctrs, hweight64(perfctr_cpu_info.pmc_mask) +
 						   hweight64(perfctr_cpu_info.fixed_mask));
 	c->fixed_ctrl = theirs;
@@ -1210,6 +1231,7 @@ Suite *cpus_suite(void)
 
 	tcase_add_loop_test(tc, in_use, 0, 5);
 	tcase_add_loop_test(tc, frozen_by_firmware, 0, 5);
+	tcase_add_loop_test(tc, records_by_firmware, 2, 6);
 	tcase_add_loop_test(tc, precise_events_before, 0, 4);
 	tcase_add_loop_test(tc, quiet_before_reboot, 0, 12);
 	tcase_add_loop_test(tc, given_back_as_it_was, 0, 6);

@@ -796,6 +796,7 @@ START_TEST(amd_beside_watchdog)
 	ck_assert_int_eq(perfctr_cpu_init(), 0);
 	ck_assert_uint_eq(perfctr_cpu_info.pmc_mask, 0x3e);
 	ck_assert_uint_eq(perfctr_cpu_info.watchdog_pmc, 1);
+	ck_assert_str_eq(fake_info, "the NMI watchdog keeps its counter, 0\n");
 	ck_assert_uint_eq(perfctr_cpu_info.nrctrs, 5);
 	ck_assert_int_eq(perfctr_cpu_reserve(), 0);
 	fake_cpu = 0;

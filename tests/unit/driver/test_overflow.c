@@ -479,6 +479,29 @@ START_TEST(shifts)
 }
 END_TEST
 
+/*
+ * An NMI that has interrupted the kernel has cleared the status, and the thread is switched out
+ * before its overflow is handled.  The next thread's overflow must be cleared, too.
+ */
+START_TEST(pending_at_switch)
+{
+	start(_i, 0, true);
+	set_control(&a, true);
+	set_control(&b, true);
+	service.late = true;
+	thread_in(&a, 0);
+	thread_run(&a, &(struct work) { .instructions = 7 });
+	nmi_arrives(false);
+	thread_out(&a);
+	thread_in(&b, 0);
+	thread_run(&b, &(struct work) { .instructions = 7 });
+	thread_out(&b);
+	ck_assert_uint_eq(model.cpu[0].overflow, 0);
+	service.late = false;
+	machine_stop();
+}
+END_TEST
+
 /* ---- holding ------------------------------------------------------------ */
 
 START_TEST(held)
@@ -495,6 +518,8 @@ START_TEST(held)
 	ck_assert(a.held);
 	ck_assert_uint_eq(a.page.cstatus, VPERFCTR_CSTATUS_TSC | VPERFCTR_CSTATUS_RUNNING);
 	ck_assert_uint_eq(a.page.ctr[a.control.nractrs].sum, 7);
+	/* A counter is cleared only if a process could look. */
+	ck_assert_uint_eq(*model_counter(&model.cpu[0], 0), fake_watched && perfctr_isolate ? 0 : 7);
 	model_clear_statistics();
 	tsc = a.tsc_counted;
 	thread_run(&a, &(struct work) { .instructions = 100, .cycles = 10 });
@@ -725,6 +750,7 @@ Suite *overflow_suite(void)
 	tcase_add_loop_test(tc, control_again, 1, 6);
 	tcase_add_loop_test(tc, longest_double, 0, 10);
 	tcase_add_loop_test(tc, shifts, 0, 10);
+	tcase_add_loop_test(tc, pending_at_switch, 1, 6);
 	tcase_add_loop_test(tc, held, 0, 20);
 	tcase_add_loop_test(tc, random_schedule, 0, VARIANTS);
 	tcase_set_timeout(tc, 60);
