@@ -325,24 +325,134 @@ static void count_nothing_yet(void *arg)
 	(void)arg;
 }
 
+static void wait_for_release(void)
+{
+	while (sim_is_hardware_reserved())
+		sim_sleep_on(NULL, sim_ns() + 100);
+}
+
 void sim_free_forgotten(void)
 {
 	struct task_struct *task[2];
+	unsigned int looks;
 
 	may_end = false;
 	has_forgotten = false;
 	/* The first reservation looks at all processes in any case. */
 	user_wait(sim_process("counts", 1000, count_nothing_yet, NULL));
 	/* Else perf has no event. */
-	while (sim_is_hardware_reserved())
-		sim_sleep_on(NULL, sim_ns() + 100);
+	wait_for_release();
 	task[0] = sim_process("forks", 1001, fork_with_perf, NULL);
 	while (!READ_ONCE(has_forgotten))
 		sim_sleep_on(NULL, sim_ns() + 100);
 	task[1] = sim_process("counts", 1002, count_one_phase, NULL);
 	user_wait(task[1]);
+	sim_require(sim_knows_forgotten(), "the module does not know of the right");
 	WRITE_ONCE(may_end, true);
 	user_wait(task[0]);
+	/* The next reservation finds that the process has ended, and later ones do not look. */
+	wait_for_release();
+	user_wait(sim_process("counts", 1000, count_nothing_yet, NULL));
+	sim_require(!sim_knows_forgotten(), "the module does not forget the right");
+	wait_for_release();
+	looks = sim_looks_for_forgotten();
+	user_wait(sim_process("counts", 1000, count_nothing_yet, NULL));
+	sim_require(sim_looks_for_forgotten() == looks, "each reservation looks at all processes");
+}
+
+/* ---- rdpmc=2 --------------------------------------------------------------------------- */
+
+static void run_only_on(unsigned int cpu)
+{
+	memset(&current->cpus_mask, 0, sizeof(current->cpus_mask));
+	current->cpus_mask.bits[0] = BIT(cpu);
+	user_sleep(1);
+}
+
+static void check_may_read(void)
+{
+	preempt_disable();
+	sim_require(sim_user_reads(), "RDPMC does not work on CPU %u, with rdpmc=2", sim_cpu);
+	preempt_enable();
+}
+
+static void change_rights(int fd)
+{
+	struct vm_area_struct *vma;
+	unsigned int i;
+
+	for (i = 0; i < 4; i++) {
+		vma = sim_must_map(fd, 0, PAGE_SIZE);
+		user_work(1 + sim_random(3));
+		user_munmap(vma);
+		if (sim_all_may_read)
+			check_may_read();
+	}
+}
+
+static void read_all_the_time(void *arg)
+{
+	run_only_on(0);
+	while (!READ_ONCE(may_end)) {
+		user_work(1);
+		check_may_read();
+	}
+	(void)arg;
+}
+
+static void look_at(void *arg)
+{
+	run_only_on((unsigned long)arg);
+	user_work(2);
+	check_may_read();
+}
+
+static void count_for_all(void *arg)
+{
+	struct task_struct *task = user_thread("works", only_work, NULL);
+	unsigned long i;
+	u64 before;
+	int fd;
+
+	fd = must(sim_open(0, VPERFCTR_OPEN_CREAT));
+	must(sim_control(fd, 0));
+	before = current->sim->executed;
+	change_rights(fd);
+	WRITE_ONCE(may_end, true);
+	user_wait(task);
+	user_sleep(FALLS_NS);
+	/* The counters of CPU 0 run on. */
+	run_only_on(0);
+	user_work(5);
+	run_only_on(1);
+	sim_let_all_read(true);
+	/* The next switch to the thread tells that all may read.  A worker stops the counters. */
+	for (i = 0; i < 3; i++) {
+		user_work(3);
+		user_sleep(100);
+	}
+	user_sleep(200 * NSEC_PER_MSEC);
+	for (i = 0; i < 3; i++)
+		user_wait(sim_process("looks", 1001, look_at, (void *)i));
+	/* A change of the process's own right changes nothing. */
+	WRITE_ONCE(may_end, false);
+	task = user_thread("reads", read_all_the_time, NULL);
+	change_rights(fd);
+	WRITE_ONCE(may_end, true);
+	user_wait(task);
+	for (i = 0; i < 3; i++)
+		user_wait(sim_process("looks", 1001, look_at, (void *)i));
+	sim_check_counted(fd, before);
+	sim_let_all_read(false);
+	user_close(fd);
+	(void)arg;
+}
+
+/* An administrator lets all processes read while counters run on. */
+void sim_free_always(void)
+{
+	may_end = false;
+	user_wait(sim_process("counts", 1000, count_for_all, NULL));
 }
 
 #endif

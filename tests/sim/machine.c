@@ -1557,6 +1557,8 @@ void sim_load_mm(struct mm_struct *mm)
 }
 
 /* A kernel thread leaves the mm of its predecessor, which it has not changed so far. */
+bool sim_all_may_read;
+
 void leave_mm(void)
 {
 	struct sim_cpu *cpu = sim_this_cpu();
@@ -1567,7 +1569,7 @@ void leave_mm(void)
 	if (cpu->loaded_mm)
 		mmdrop(cpu->loaded_mm);
 	cpu->loaded_mm = NULL;
-	cpu->pce = false;
+	cpu->pce = sim_all_may_read;
 }
 
 /* A kernel thread borrows what is loaded, if that is an mm of a process. */
@@ -2167,7 +2169,7 @@ static void idle_task_exit(unsigned int n)
 	struct sim_cpu *cpu = &sim_cpus[n];
 	struct mm_struct *mm = cpu->loaded_mm;
 
-	cpu->pce = false;
+	cpu->pce = sim_all_may_read;
 	cpu->loaded_mm = NULL;
 	cpu->idle->active_mm = NULL;
 	if (!mm)

@@ -2173,6 +2173,8 @@ const struct scenario sim_scenarios[] = {
 	{ "free_mapped_amd_v2", sim_free_mapped, 3, { sim_amd_v2 } },
 	{ "free_unmapped", sim_free_unmapped, 2 },
 	{ "free_forgotten", sim_free_forgotten, 2 },
+	{ "free_always", sim_free_always, 3 },
+	{ "free_always_nomem", sim_free_always, 3, .alloc = 3 },
 	{ "free_hotplug", sim_free_hotplug, 3 },
 	{ "free_hotplug_no_global", sim_free_hotplug, 3, { sim_no_global } },
 	{ "free_overflow", sim_free_overflow, 2 },

@@ -189,6 +189,7 @@ struct sim_costs {
 extern struct sim_costs sim_costs;
 
 extern bool sim_writes_cr4;		/* the module has written CR4 (x86) */
+extern bool sim_all_may_read;		/* rdpmc=2 (x86) */
 
 /* Cache lines: the module's accesses are known in builds with access.c's hooks only. */
 extern bool sim_has_hooks, sim_watches_lines;

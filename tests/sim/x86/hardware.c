@@ -118,7 +118,7 @@ static void check_no_rights(void)
 	for (n = 0; n < nr_cpu_ids; n++) {
 		const struct sim_cpu *cpu = &sim_cpus[n];
 
-		sim_require(!cpu->pce || !cpu->loaded_mm || !cpu->loaded_mm->mm_users.counter ||
+		sim_require(sim_all_may_read || !cpu->pce || !cpu->loaded_mm || !cpu->loaded_mm->mm_users.counter ||
 			    cpu->loaded_mm->perf_maps,
 			    "RDPMC works on CPU %u when the counters are released", n);
 	}
@@ -184,7 +184,7 @@ void sim_perf_counts(void)
  */
 void sim_follow_mm(struct mm_struct *mm)
 {
-	bool allowed = mm->context.perf_rdpmc_allowed.counter;
+	bool allowed = sim_all_may_read || mm->context.perf_rdpmc_allowed.counter;
 	u64 *counter;
 	u32 i;
 
@@ -241,6 +241,20 @@ void sim_perf_unmap(void)
 	mm->perf_maps--;
 	mutex_unlock(&mm->mmap_lock);
 	sim_return_to_user();
+}
+
+static void set_pce(void *unused)
+{
+	sim_this_cpu()->pce = sim_all_may_read;
+	refresh_pce(unused);
+}
+
+/* An administrator writes 2 or 1 to the attribute "rdpmc".  The module learns of it later. */
+void sim_let_all_read(bool all)
+{
+	perf_has_withdrawn = true;
+	WRITE_ONCE(sim_all_may_read, all);
+	on_each_cpu_mask(cpu_online_mask, set_pce, NULL, 1);
 }
 
 void cr4_update_irqsoff(unsigned long set, unsigned long clear)

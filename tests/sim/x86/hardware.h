@@ -41,4 +41,11 @@ void sim_perf_map(void);
 void sim_perf_unmap(void);
 void sim_perf_counts(void);
 
+/* rdpmc=2 or rdpmc=1. */
+void sim_let_all_read(bool all);
+
+/* What the module knows of a right that perf has forgotten, and how often it has looked for one. */
+bool sim_knows_forgotten(void);
+unsigned int sim_looks_for_forgotten(void);
+
 #endif /* SIM_HARDWARE_H */

@@ -3,7 +3,8 @@
  * In place of perf-claim.c and kvm.c in module/arch/x86: there is neither perf nor KVM, and
  * the processor is one whose counters can be reserved.
  */
-#include "sim.h"
+#include "hardware.h"
+#include "rdpmc.h"
 #include "x86.h"
 
 #define NOT_CALLED	sim_fail("the counters are claimed from perf")
@@ -38,11 +39,24 @@ bool perfctr_x86_perf_watches_maps(void)
 	return false;
 }
 
+static unsigned int nr_looks;
+
+bool sim_knows_forgotten(void)
+{
+	return perfctr_x86_watch.forgotten;
+}
+
+unsigned int sim_looks_for_forgotten(void)
+{
+	return nr_looks;
+}
+
 /* No fork has come before the module. */
 bool perfctr_x86_perf_any_rights(void)
 {
 	const struct task_struct *task;
 
+	nr_looks++;
 	for (task = sim_tasks; task; task = task->next_task) {
 		if (task->mm && task->mm->context.perf_rdpmc_allowed.counter)
 			return true;
