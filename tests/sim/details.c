@@ -709,3 +709,108 @@ void sim_shutdown_cpus(void)
 	user_wait(task);
 }
 #endif
+
+/* ---- overflows ---------------------------------------------------------------------------- */
+
+static int sample_kernel(int fd, u64 period)
+{
+	struct vperfctr_control control;
+	struct vperfctr_ctr ctr;
+
+	sim_fill_control(&control, &ctr, VPERFCTR_CONTROL_RING);
+	control.nractrs = 0;
+	control.nrictrs = 1;
+	ctr.ireset = -period;
+	sim_count_kernel(&ctr);
+	return user_ioctl(fd, VPERFCTR_CONTROL, &control);
+}
+
+/* A signal that could be queued is not tried again: no timer is left. */
+static void take_signals(void *arg)
+{
+	struct sim_task *t = current->sim;
+	struct vperfctr_control control;
+	unsigned int i, cpu, signals;
+	struct vperfctr_ctr ctr;
+	int fd;
+
+	fd = must(sim_open(0, VPERFCTR_OPEN_CREAT));
+	sim_fill_control(&control, &ctr, 0);
+	control.nractrs = 0;
+	control.nrictrs = 1;
+	control.si_signo = SIGNAL;
+	ctr.ireset = -20;
+	must(user_ioctl(fd, VPERFCTR_CONTROL, &control));
+	for (i = 0; i < 4; i++) {
+		signals = t->received[SIGNAL];
+		while (t->received[SIGNAL] == signals)
+			user_work(3);
+		for (cpu = 0; cpu < nr_cpu_ids; cpu++)
+			sim_require(!sim_cpus[cpu].timers, "a timer of CPU %u runs after the signal", cpu);
+		must(user_ioctl(fd, VPERFCTR_IRESUME, NULL));
+	}
+	user_close(fd);
+	(void)arg;
+}
+
+void sim_signal_once(void)
+{
+	user_wait(sim_process("takes signals", 1000, take_signals, NULL));
+}
+
+/* The thread has two states, and only one of them has counters.  It overflows in the kernel. */
+static void overflow_beside_idle(void *arg)
+{
+	struct vperfctr_ring ring = {
+		.size = sizeof(ring), .nrsamples = 64, .watermark = 1, .nrsums = 1,
+		.flags = VPERFCTR_RING_KERNEL,
+	};
+	int own = must(sim_open(0, VPERFCTR_OPEN_CREAT));
+	int observer = must(sim_open(0, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_OBSERVER));
+	const struct vperfctr_ring_page *page;
+	struct vm_area_struct *vma;
+	unsigned int i;
+
+	must(user_ioctl(own, VPERFCTR_RING, &ring));
+	vma = sim_must_map(own, VPERFCTR_RING_OFFSET, ring.map_size);
+	page = vma->page;
+	must(sample_kernel(own, 300));
+	for (i = 0; i < 100; i++) {
+		user_work(2);
+		user_sleep(1);
+	}
+	sim_require(page->head > 3, "%llu samples in the kernel", page->head);
+	user_munmap(vma);
+	user_close(observer);
+	user_close(own);
+	(void)arg;
+}
+
+void sim_kernel_beside_idle(void)
+{
+	user_wait(sim_process("samples the kernel", 0, overflow_beside_idle, NULL));
+}
+
+/* ---- more CPUs than bits of a word -------------------------------------------------------- */
+
+static void ask_for_many(void *arg)
+{
+	struct {
+		struct vperfctr_cpu_mask req;
+		u32 words[NR_CPUS / 32 + 1];
+	} m = { .req = { .size = sizeof(m.req), .nrwords = ARRAY_SIZE(m.words) } };
+	unsigned int cpu, words = DIV_ROUND_UP(nr_cpu_ids, 32);
+
+	must(user_device_ioctl(VPERFCTR_CPUS, &m));
+	sim_require(m.req.nrwords == words, "the set needs %u words", m.req.nrwords);
+	for (cpu = 0; cpu < nr_cpu_ids; cpu++)
+		sim_require(m.words[cpu / 32] & BIT(cpu % 32), "CPU %u is not in the set", cpu);
+	m.req.nrwords = words - 1;
+	sim_require(user_device_ioctl(VPERFCTR_CPUS, &m) == -EOVERFLOW, "a set without its last word");
+	(void)arg;
+}
+
+void sim_many_cpus(void)
+{
+	user_wait(sim_process("asks", 1000, ask_for_many, NULL));
+}

@@ -15,6 +15,10 @@ static void main_of_machine(void *arg)
 		sim_try_to_load(scenario->load_fails);
 		return;
 	}
+	if (scenario->bad_parameter) {
+		sim_load_badly();
+		return;
+	}
 	sim_load_module();
 	sim_explore_scenario(true);
 	sim_failures.alloc = scenario->alloc;

@@ -2071,6 +2071,9 @@ const struct scenario sim_scenarios[] = {
 	{ "soft", sim_soft, 2 },
 	{ "attach_wrongly", sim_attach_wrongly, 2 },
 	{ "stacks", sim_stacks, 2 },
+	{ "kernel_beside_idle", sim_kernel_beside_idle, 2, { .counts_kernel = true } },
+	/* The last CPU needs another word, where there may be so many. */
+	{ "many_cpus", sim_many_cpus, NR_CPUS > 32 ? 33 : 2 },
 	{ "exec_by_clock", sim_exec_by_clock, 2 },
 	{ "exec_and_overflow", sim_exec_and_overflow, 2, { .nmi_ns = 600 } },
 	{ "unlink_as_other", sim_unlink_as_other, 2 },
@@ -2125,6 +2128,8 @@ const struct scenario sim_scenarios[] = {
 	{ "moves", moves, 2 },
 	{ "moves_full", moves_full, 2 },
 	{ "load_nomem", .cpus = 2, .load_fails = 8 },
+	{ "load_badly", .cpus = 2, .bad_parameter = true },
+	{ "load_badly_no_counters", .cpus = 2, .bad_parameter = true, .processor = { sim_no_counters } },
 	{ "load_nomem_often", .cpus = 2, .load_fails = 3 },
 	{ "ring_kernel", ring_kernel, 2, { .counts_kernel = true } },
 	{ "moves_kernel", moves, 2, { .counts_kernel = true } },
@@ -2161,6 +2166,8 @@ const struct scenario sim_scenarios[] = {
 	{ "free_exec", sim_free_exec, 2 },
 #ifdef SIM_X86
 	{ "shutdown", sim_shutdown, 2 },
+	/* arm64 has another timer, which samples the counters. */
+	{ "signal_once", sim_signal_once, 2 },
 	{ "shutdown_cpus", sim_shutdown_cpus, 2 },
 	{ "beside_no_global", sim_beside, 2, { sim_no_global } },
 	{ "beside_overflow_no_global", sim_beside_overflow, 2, { sim_no_global } },
@@ -2228,6 +2235,9 @@ const struct scenario sim_scenarios[] = {
 	{ "moves_irq", moves, 2, { sim_irq, .counts_kernel = true } },
 	{ "ring_kernel_irq", ring_kernel, 2, { sim_irq, .counts_kernel = true } },
 	{ "perf_competes", sim_perf_competes, 3 },
+	{ "perf_waits", sim_perf_waits, 2 },
+	{ "any_kind_one_driver", sim_any_kind, 3,
+	  { sim_one_driver, .configure_other = sim_small_core, .others = 2 } },
 #endif
 };
 

@@ -112,6 +112,9 @@ void sim_beside_extra(void);
 
 /* details.c */
 void sim_attach_wrongly(void);
+void sim_signal_once(void);
+void sim_kernel_beside_idle(void);
+void sim_many_cpus(void);
 void sim_stacks(void);
 void sim_exec_by_clock(void);
 void sim_exec_and_overflow(void);
@@ -157,6 +160,7 @@ struct scenario {
 	struct sim_processor processor;
 	unsigned int alloc;		/* one allocation in this many fails; 0: none */
 	unsigned int load_fails;	/* the same while the module is loaded; there is no func */
+	bool bad_parameter;		/* the module is loaded with one; likewise */
 	bool only_by_name;		/* not one of all */
 };
 

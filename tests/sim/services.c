@@ -1174,6 +1174,20 @@ void sim_try_to_load(unsigned int failures)
 	check_unloaded();
 }
 
+extern char **const sim_param_forbid_cpus;
+
+/* A module whose parameter is wrong leaves nothing behind. */
+void sim_load_badly(void)
+{
+	static char list[] = "no list";
+	int err;
+
+	*sim_param_forbid_cpus = list;
+	err = sim_module_init();
+	sim_require(err == -EINVAL, "the module with a bad parameter is loaded: %d", err);
+	check_unloaded();
+}
+
 struct sim_processor sim_processor;
 
 /* The work queue of the kernel itself is no block of the module's. */

@@ -281,6 +281,7 @@ void sim_start_init(void);
 void sim_load_module(void);
 void sim_unload_module(void);
 void sim_try_to_load(unsigned int failures);
+void sim_load_badly(void);
 void sim_smpboot_park(unsigned int cpu);
 void sim_smpboot_unpark(unsigned int cpu);
 void sim_cpus_write_lock(void);

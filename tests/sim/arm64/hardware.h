@@ -18,6 +18,7 @@ struct model_config {
 	unsigned int version;		/* PMUVer */
 	unsigned int nr;		/* event counters */
 	bool vhe;
+	bool one_driver;		/* perf has one driver for both kinds of CPUs */
 	bool irq;			/* the interrupt is none of the GIC's pseudo-NMIs */
 };
 
@@ -27,9 +28,11 @@ void sim_small_core(struct model_config *config);
 void sim_wide(struct model_config *config);
 void sim_irq(struct model_config *config);
 void sim_no_counters(struct model_config *config);
+void sim_one_driver(struct model_config *config);
 
 /* perf.c */
-void sim_perf_competes(void);		/* a scenario */
+void sim_perf_competes(void);		/* scenarios */
+void sim_perf_waits(void);
 
 /* perf and its driver of the counters. */
 void sim_start_perf(u32 others);

@@ -14,6 +14,8 @@ static struct arm_pmu drivers[2];
 static u32 second;			/* the CPUs of the second driver */
 static DEFINE_PER_CPU(struct pmu_hw_events, hw_events);
 
+static unsigned int nr_rescheduled;	/* how often perf has scheduled all events of a CPU again */
+
 #define ALL_USED	GENMASK(ARMPMU_MAX_HWEVENTS - 1, 0)
 
 static struct pmu_hw_events *events_of(unsigned int cpu)
@@ -152,6 +154,7 @@ struct perf_event *perf_event_create_kernel_counter(struct perf_event_attr *attr
 		    "another event than the search for a driver needs");
 	/* One that is enabled lets perf schedule all events of the CPU, and would be refused. */
 	sim_require(attr->disabled || !perfctr_reserved, "perf's events are rescheduled too late");
+	nr_rescheduled += !attr->disabled;
 	event = calloc(1, sizeof(*event));
 	event->pmu = &driver_of(cpu)->pmu;
 	event->attr = *attr;
@@ -293,4 +296,68 @@ void sim_perf_competes(void)
 	WRITE_ONCE(competition_ends, true);
 	while (nr_schedulers)
 		sim_sleep_on(NULL, sim_ns() + 1000);
+}
+
+/* ---- a scenario: an event of perf's waits ------------------------------------------------- */
+
+/* Longer than the module's worker waits before it reschedules events. */
+#define LONG_NS		(200ULL * NSEC_PER_MSEC)
+
+static bool refused;
+
+static void add_refused(void *arg)
+{
+	struct pmu *pmu = &driver_of(sim_cpu)->pmu;
+	bool flags;
+
+	local_irq_save(flags);
+	sim_require(pmu->filter(pmu, sim_cpu), "perf adds an event while the counters are reserved");
+	local_irq_restore(flags);
+	refused = true;
+	sim_kthread_exit();
+	(void)arg;
+}
+
+static int reserve(void)
+{
+	int fd = sim_must(sim_open(0, VPERFCTR_OPEN_CREAT));
+
+	sim_must(sim_control(fd, 0));
+	user_work(5);
+	return fd;
+}
+
+static void give_back(int fd)
+{
+	sim_must(user_ioctl(fd, VPERFCTR_UNLINK, NULL));
+	user_close(fd);
+}
+
+static void keep_perf_waiting(void *arg)
+{
+	int fd = reserve();
+
+	sim_kthread("perf", add_refused, NULL, 0, 0);
+	while (!READ_ONCE(refused))
+		user_sleep(1000);
+	/* The event waits until the counters have been free for long enough. */
+	give_back(fd);
+	fd = reserve();
+	user_sleep(LONG_NS);
+	sim_require(!nr_rescheduled, "perf's events are rescheduled while the counters are reserved");
+	give_back(fd);
+	user_sleep(LONG_NS);
+	sim_require(nr_rescheduled == 1, "perf's events are rescheduled %u times", nr_rescheduled);
+	/* None has waited since. */
+	give_back(reserve());
+	user_sleep(LONG_NS);
+	sim_require(nr_rescheduled == 1, "perf's events are rescheduled without a need");
+	(void)arg;
+}
+
+void sim_perf_waits(void)
+{
+	refused = false;
+	nr_rescheduled = 0;
+	user_wait(sim_process("counts", 1000, keep_perf_waiting, NULL));
 }

@@ -30,7 +30,7 @@
 	(*(common) = model.events, *(extended) = model.extended_events)
 #define perfctr_midr()				(model.midr[fake_cpu])
 #define perfctr_has_sve()			(model.sve)
-#define perfctr_has_smt()			(model.smt >> fake_cpu & 1)
+#define perfctr_has_smt()			(fake_cpu < 32 && (model.smt >> fake_cpu & 1))
 #define perfctr_is_vhe()			(model.vhe)
 
 #endif /* VPERFCTR_ARM64_REGS_H */
