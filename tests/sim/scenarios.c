@@ -1674,6 +1674,12 @@ static void share_rights(void *arg)
 	}
 	rights_may_end = true;
 	wait_for(task, 2);
+	/* A CPU leaves the mm, and finds that not all may read. */
+	must(control(fd, 0));
+	user_work(5);
+	must(control_nothing(fd));
+	user_sleep(100);
+	sim_require(!sim_believes_always(), "the module believes in rdpmc=2 after perf has ended");
 	user_munmap(vma);
 	user_close(fd);
 	(void)arg;
@@ -1787,6 +1793,49 @@ static void rights_missed(void)
 	task[0] = sim_process("rights", 1000, change_rights_here, NULL);
 	task[1] = sim_process("stranger", 1001, take_turns, NULL);
 	wait_for(task, 2);
+}
+
+/* A thread that sleeps on a CPU where it has been the last one. */
+static void sleep_there(void *arg)
+{
+	run_only_on(1);
+	user_work(1);
+	while (!rights_may_end)
+		user_sleep(NSEC_PER_MSEC);
+	(void)arg;
+}
+
+/* A CPU that has left the mm, and idles since then, is not asked again. */
+static void change_rights_beside_idle(void *arg)
+{
+	struct task_struct *task = user_thread("sleeps", sleep_there, NULL);
+	unsigned long wakes, least = ~0UL;
+	struct vm_area_struct *vma;
+	unsigned int i;
+	int fd;
+
+	run_only_on(0);
+	fd = must(open_thread(0, VPERFCTR_OPEN_CREAT));
+	vma = sim_must_map(fd, 0, PAGE_SIZE);
+	user_sleep(100);
+	for (i = 0; i < 10; i++) {
+		wakes = sim_costs.all_wakes;
+		must(control(fd, 0));
+		user_work(1);
+		must(control_nothing(fd));
+		least = min(least, sim_costs.all_wakes - wakes);
+	}
+	sim_require(least <= 2, "each change of the right wakes %lu threads", least);
+	rights_may_end = true;
+	user_wait(task);
+	user_munmap(vma);
+	user_close(fd);
+	(void)arg;
+}
+
+static void rights_idle(void)
+{
+	user_wait(sim_process("rights", 1000, change_rights_beside_idle, NULL));
 }
 
 /* A thread that goes before those of the module. */
@@ -2118,6 +2167,7 @@ const struct scenario sim_scenarios[] = {
 	{ "rights", rights, 2 },
 	{ "rights_switched", rights_switched, 3 },
 	{ "rights_missed", rights_missed, 2 },
+	{ "rights_idle", rights_idle, 2 },
 	{ "rights_urgent", rights_urgent, 2 },
 	{ "rights_shared", rights_shared, 2 },
 	{ "withdrawal", withdrawal, 3 },

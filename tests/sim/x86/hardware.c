@@ -304,6 +304,11 @@ void sim_idle(void)
 {
 }
 
+bool sim_believes_always(void)
+{
+	return perfctr_x86_rdpmc_always;
+}
+
 bool sim_user_reads(void)
 {
 	sim_require(!perfctr_x86_rdpmc_always || perf_has_withdrawn, "the module believes in rdpmc=2");

@@ -41,6 +41,8 @@ void sim_perf_map(void);
 void sim_perf_unmap(void);
 void sim_perf_counts(void);
 
+bool sim_believes_always(void);		/* the module infers rdpmc=2 */
+
 /* rdpmc=2 or rdpmc=1. */
 void sim_let_all_read(bool all);
 

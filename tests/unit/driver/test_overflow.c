@@ -498,6 +498,12 @@ START_TEST(pending_at_switch)
 	thread_out(&b);
 	ck_assert_uint_eq(model.cpu[0].overflow, 0);
 	service.late = false;
+	/* Without an overflow, there is nothing to clear. */
+	thread_in(&b, 1);
+	thread_run(&b, &one);
+	model_clear_statistics();
+	thread_out(&b);
+	ck_assert_uint_eq(model.cpu[1].wrmsrs[REG_OVF_CTRL], 0);
 	machine_stop();
 }
 END_TEST
