@@ -170,8 +170,12 @@ static int choose_for_perf(const struct kinds *kinds, void *arg, struct error *e
 	struct vperfctr *v;
 	int err, nr;
 
-	if (choose_events(kinds, choice, e) < 0)
-		return -1;
+	if (choose_events(kinds, choice, e) < 0) {
+		struct error perf = *e;
+
+		/* What perf_event cannot count may be what the module can. */
+		return choice->o->nrmetrics ? fail_both(e, module, perf.text) : -1;
+	}
 	/* A metric is computed from all of its events. */
 	if (!choice->metrics.nr && events->nr &&
 	    (choice->usage ? refuse_for_usage(choice, e) : refuse_for_perf(choice, module, e)))
