@@ -16,7 +16,7 @@
 #include "hostile-file.h"
 #include "perfex.h"
 #include "sample-builder.h"
-#include "sample.h"
+#include "recording.h"
 
 /* For files of 1 MB: seconds of processor time, and kilobytes. */
 #define MAX_TIME	10

@@ -16,7 +16,7 @@
 #include "intervals.h"
 #include "perfex-command.h"
 #include "sample-builder.h"
-#include "sample.h"
+#include "recording.h"
 #include "symbols.h"
 #include "work.h"
 

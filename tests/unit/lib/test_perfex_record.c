@@ -7,7 +7,7 @@
 
 #include "perfex-command.h"
 #include "perfex.h"
-#include "sample.h"
+#include "recording.h"
 
 #define TWO		TMP "/two"
 

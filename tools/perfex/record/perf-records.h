@@ -8,7 +8,7 @@
 
 #include "perf-data.h"
 #include "profile.h"
-#include "sample.h"
+#include "recording.h"
 
 struct perf_records {
 	struct recording *rec;		/* what is made */

@@ -4,7 +4,7 @@
 #include <poll.h>
 #include <stdlib.h>
 
-#include "sample.h"
+#include "recording.h"
 
 /* Bytes of samples in one record, and slots that are freed at once. */
 #define BUFFER_SIZE	65536

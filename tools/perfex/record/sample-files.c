@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "sample.h"
+#include "recording.h"
 #include "symbols.h"
 
 /* A file that the recording describes: the same path, device and inode. */

@@ -5,7 +5,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "sample.h"
+#include "recording.h"
 
 static uint32_t number_of(int name)
 {

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 
-#include "sample.h"
+#include "recording.h"
 
 /* More addresses than any kernel has functions that are sampled. */
 #define MAX_ADDRESSES	(1U << 20)

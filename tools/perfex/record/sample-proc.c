@@ -11,7 +11,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "sample.h"
+#include "recording.h"
 
 /* Milliseconds: a program maps files when it begins, and seldom later. */
 #define FIRST_INTERVAL	1

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Write the records of a file of samples. */
-#include "sample.h"
+#include "recording.h"
 
 /* An interrupt or another thread between the readings of two clocks puts them apart. */
 #define NR_CLOCK_READINGS	8

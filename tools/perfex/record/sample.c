@@ -25,7 +25,7 @@
 #include "output.h"
 #include "perf-count.h"
 #include "perf-data.h"
-#include "sample.h"
+#include "recording.h"
 
 /*
  * A fifth of a second of 64 threads with 10000 samples per second each, which a file can

@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "self-test.h"
+#include "checks.h"
 
 /* Processors may count a few instructions more: an interrupt adds one on some. */
 #define MORE		5

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "self-test.h"
+#include "checks.h"
 
 /*
  * Instructions by which a counter may be stopped late.  Without an interrupt, a counter runs

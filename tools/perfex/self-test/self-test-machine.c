@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "self-test.h"
+#include "checks.h"
 
 #define LOOP		500000UL
 #define LOOP_COUNT	(2 * (uint64_t)LOOP)

@@ -14,7 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "self-test.h"
+#include "checks.h"
 
 #define LOOP		500000UL	/* of 2 instructions */
 #define LOOP_COUNT	(2 * (uint64_t)LOOP)

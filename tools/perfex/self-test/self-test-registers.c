@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "self-test.h"
+#include "checks.h"
 
 #define EVNTSEL_EN	(1ULL << 22)
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "self-test.h"
+#include "checks.h"
 
 /* ---- outcomes -------------------------------------------------------------- */
 

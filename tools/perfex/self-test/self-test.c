@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "output.h"
-#include "self-test.h"
+#include "checks.h"
 
 /* Seconds for one check.  The longest takes two on an idle machine. */
 #define CHECK_LIMIT	60

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "measure.h"
+#include "measuring.h"
 
 /* The shell runs it, as perf lets it do. */
 static int run_hook(const char *command, const char *option, struct error *e)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Choose the events to count, by the module or by perf_event, and the runs that they need. */
-#include "measure.h"
+#include "measuring.h"
 #include "refused.h"
 
 #define TOP_COLUMNS	4	/* of perfex top without -e */

@@ -3,7 +3,7 @@
 #include <limits.h>
 #include <stdlib.h>
 
-#include "measure.h"
+#include "measuring.h"
 
 #define ALL_GROUPS	UINT_MAX
 

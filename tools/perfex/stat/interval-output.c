@@ -2,7 +2,7 @@
 /* The counts of intervals: what was counted since the last one, printed or for Prometheus. */
 #include <stdlib.h>
 
-#include "measure.h"
+#include "measuring.h"
 #include "output.h"
 
 bool fall_back_to_stderr(struct printing *p)

@@ -2,7 +2,7 @@
 /* Count as the options say: the events, the number of runs, and the output. */
 #include <stdlib.h>
 
-#include "measure.h"
+#include "measuring.h"
 #include "output.h"
 
 static const struct perf_count *perf_of(const struct choice *choice)

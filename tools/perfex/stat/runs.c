@@ -2,7 +2,7 @@
 /* Several runs of a command: -r, and events that need more than one. */
 #include <stdlib.h>
 
-#include "measure.h"
+#include "measuring.h"
 
 /* ---- progress --------------------------------------------------------------------------- */
 

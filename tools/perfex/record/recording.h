@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The recording of samples: declarations that its files share. */
-#ifndef PERFEX_SAMPLE_H
-#define PERFEX_SAMPLE_H
+#ifndef PERFEX_RECORDING_H
+#define PERFEX_RECORDING_H
 
 #include "hash-table.h"
 #include "perfex.h"
@@ -121,4 +121,4 @@ int drain_ring(struct recording *rec, struct vperfctr *v, struct error *e);
 /* The same when its threads have ended or are not sampled any more: see that nothing is missing. */
 int drain_last(struct recording *rec, struct vperfctr *v, struct error *e);
 
-#endif /* PERFEX_SAMPLE_H */
+#endif /* PERFEX_RECORDING_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* perfex --self-test: what its checks share. */
-#ifndef SELF_TEST_H
-#define SELF_TEST_H
+#ifndef PERFEX_CHECKS_H
+#define PERFEX_CHECKS_H
 
 #include <sched.h>
 #include <setjmp.h>
@@ -166,4 +166,4 @@ bool is_why_no_start(const char *line);
 /* Call fn for each line since then. */
 void read_log(const struct self_test *t, void (*fn)(void *arg, const char *line), void *arg);
 
-#endif /* SELF_TEST_H */
+#endif /* PERFEX_CHECKS_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The parts of measure(): the choice of events, runs, what is around them, and intervals. */
-#ifndef PERFEX_MEASURE_H
-#define PERFEX_MEASURE_H
+#ifndef PERFEX_MEASURING_H
+#define PERFEX_MEASURING_H
 
 #include "cpus.h"
 #include "gate.h"
@@ -117,4 +117,4 @@ struct interval ticks_interval(struct ticks *t);
  */
 bool fall_back_to_stderr(struct printing *p);
 
-#endif /* PERFEX_MEASURE_H */
+#endif /* PERFEX_MEASURING_H */
