@@ -46,7 +46,7 @@ bool sim_believes_always(void);		/* the module infers rdpmc=2 */
 /* rdpmc=2 or rdpmc=1. */
 void sim_let_all_read(bool all);
 
-/* What the module knows of a right that perf has forgotten, and how often it has looked for one. */
+/* A right that perf has forgotten: whether the module knows one, how often it has looked for it. */
 bool sim_knows_forgotten(void);
 unsigned int sim_looks_for_forgotten(void);
 

@@ -173,7 +173,7 @@ static int choose_for_perf(const struct kinds *kinds, void *arg, struct error *e
 	if (choose_events(kinds, choice, e) < 0) {
 		struct error perf = *e;
 
-		/* What perf_event cannot count may be what the module can. */
+		/* The module may be able to count it. */
 		return choice->o->nrmetrics ? fail_both(e, module, perf.text) : -1;
 	}
 	/* A metric is computed from all of its events. */
