@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "fake.h"
+#include "rates.h"
 
 int perfex_main(int argc, char **argv);
 
@@ -91,6 +92,7 @@ static inline void slurp(const char *name, char *buf, size_t size)
 	buf[n] = '\0';
 	if (f)
 		fclose(f);
+	leave_rates_out(buf);
 }
 
 static inline int wait_for(pid_t pid)
@@ -143,6 +145,7 @@ static inline int perfex_on_terminal(char **argv)
 	while ((n = read(master, out + len, sizeof(out) - 1 - len)) > 0)
 		len += (size_t)n;
 	out[len] = '\0';
+	leave_rates_out(out);
 	close(master);
 	return wait_for(pid);
 }

@@ -223,7 +223,7 @@ START_TEST(several_runs)
 			      "S1,2,7000,,cycles:u,0.00%,2000000,100.00,,\n");
 	ck_assert_int_eq(perfex("-a", "-r", "2", "--per-cpu", "-e", "cycles:u", "sh", "-c", "exit 2"), 2);
 	has(err, "mean of 2 runs");
-	has(err, "CPU3                       4,000  cycles:u                ( +-  0.00% )\n");
+	has(err, "CPU3                       4,000  cycles:u              # 0.004 GHz  ( +-  0.00% )\n");
 	ck_assert_uint_eq(fake_seen->controls, 3 + 2 + 2);
 	/* Each event in one of several runs: the first of each has the same sum. */
 	ck_assert_int_eq(perfex("-a", "--runs=auto", "--per-cpu", "-x,", "-e", "r010e,r0151,r0185,r0187,r0149", "true"), 0);

@@ -319,7 +319,7 @@ START_TEST(file_size_limit)
 	/* The command finds the signal as it is usual. */
 	ck_assert_int_eq(run_in_pipe(false, ARGV("-e", "cycles:u", "sh", "-c", "ulimit -c 0; ulimit -f 0; exec dd if=/dev/zero of=$0 bs=1 count=1", file)),
 			 128 + SIGXFSZ);
-	has(err, "1,000,000  cycles:u\n");
+	has(err, "1,000,000  cycles:u  ");
 }
 END_TEST
 

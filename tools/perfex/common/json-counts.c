@@ -204,6 +204,14 @@ static char *name_part(const struct field *fields, int nr)
 	return strdup("");
 }
 
+/* True if it follows from the count and the time alone, which are in the record, too. */
+static bool is_rate(const char *unit)
+{
+	const size_t length = strlen(unit);
+
+	return !strcmp(unit, "GHz") || (length >= 4 && !strcmp(unit + length - 4, "/sec"));
+}
+
 /* Return: 0; -1: the object is no count; -2: there is no memory. */
 static int fill_in(struct count_record *r, const struct field *fields, int nr)
 {
@@ -227,7 +235,7 @@ static int fill_in(struct count_record *r, const struct field *fields, int nr)
 	r->name = strdup(metric ? metric : event);
 	r->unit = strdup(unit ? unit : "");
 	unit = find_field(fields, nr, "metric-unit");
-	r->has_ratio = !metric && unit && *unit &&
+	r->has_ratio = !metric && unit && *unit && !is_rate(unit) &&
 		       parse_double(find_field(fields, nr, "metric-value"), &r->ratio);
 	r->ratio_unit = strdup(r->has_ratio ? unit : "");
 	return r->part && r->name && r->unit && r->ratio_unit ? 0 : -2;

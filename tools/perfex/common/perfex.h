@@ -283,6 +283,7 @@ struct result {
 	struct counts counts;
 	struct sums total;
 	double cpu_time;	/* seconds that total should hold; 0: not known */
+	double user, system;	/* seconds of the command in each mode; both 0: not known */
 	char note[160];		/* about the counts; empty: none */
 	struct part *parts;	/* of total; allocated */
 	unsigned int nrparts;

@@ -7,11 +7,18 @@
 
 /* ---- ratios of two counts --------------------------------------------------------- */
 
+/* A ratio of two counts, or of a count and a time. */
+struct remark {
+	double value;
+	const char *format;
+	const char *unit;	/* as perf calls it; NULL: there is none */
+};
+
 static const struct ratio {
 	uint32_t of, by;	/* VPERFCTR_EVENT_* */
 	double scale;
 	const char *format;
-	const char *unit;	/* as perf calls it */
+	const char *unit;
 } ratios[] = {
 	{ VPERFCTR_EVENT_INSTRUCTIONS, VPERFCTR_EVENT_CYCLES, 1, "%.2f per cycle",
 	  "insn per cycle" },
@@ -34,26 +41,28 @@ static int find_same_mode(const struct events *events, uint32_t arch, unsigned i
 	return -1;
 }
 
-/* Return: the ratio that has count i as its first part, or NULL. */
-static const struct ratio *find_ratio(const struct events *events, const struct sums *sums,
-				      unsigned int i, double *value)
+/* The ratio that has count i as its first part. */
+static struct remark find_ratio(const struct events *events, const struct sums *sums, unsigned int i)
 {
+	struct remark none = { 0 };
 	size_t k;
+	int by;
 
 	for (k = 0; k < ARRAY_SIZE(ratios); k++) {
 		const struct ratio *ratio = &ratios[k];
-		int by;
 
 		if (events->ev[i].arch != ratio->of)
 			continue;
 		by = find_same_mode(events, ratio->by, i);
 		if (by < 0 || !event_count(events, sums, (unsigned int)by))
-			return NULL;
-		*value = ratio->scale * (double)event_count(events, sums, i) /
-			 (double)event_count(events, sums, (unsigned int)by);
-		return ratio;
+			break;
+		return (struct remark){
+			ratio->scale * (double)event_count(events, sums, i) /
+			(double)event_count(events, sums, (unsigned int)by),
+			ratio->format, ratio->unit,
+		};
 	}
-	return NULL;
+	return none;
 }
 
 static bool is_clock(const struct vperfctr_event *event)
@@ -61,30 +70,55 @@ static bool is_clock(const struct vperfctr_event *event)
 	return event->soft == VPERFCTR_SOFT_TASK_CLOCK;
 }
 
-/* perf's ratio of the thread time and the elapsed time. */
-static const struct ratio utilized = { .format = "%.3f CPUs utilized", .unit = "CPUs utilized" };
-
-/* elapsed: seconds; 0: not known. */
-static const struct ratio *find_utilized(const struct vperfctr_event *event,
-					 const struct sums *sums, double elapsed, double *value)
+/* ns: the time in which it was counted: that of threads, or of all CPUs together */
+static struct remark find_rate(const struct vperfctr_event *event, uint64_t count, double ns)
 {
-	if (!is_clock(event) || elapsed <= 0)
-		return NULL;
-	*value = (double)sums->soft[event_soft(event)] / 1e9 / elapsed;
-	return &utilized;
+	static const struct { double least; const char *format, *unit; } scales[] = {
+		{ 1e9, "%.3f G/sec", "G/sec" }, { 1e6, "%.3f M/sec", "M/sec" },
+		{ 1e3, "%.3f K/sec", "K/sec" }, { 1, "%.3f /sec", "/sec" },
+	};
+	const double rate = (double)count / ns * 1e9;
+	size_t i = 0;
+
+	if (!event->soft && event->arch == VPERFCTR_EVENT_CYCLES)
+		return (struct remark){ (double)count / ns, "%.3f GHz", "GHz" };
+	while (i + 1 < ARRAY_SIZE(scales) && rate < scales[i].least)
+		i++;
+	return (struct remark){ rate / scales[i].least, scales[i].format, scales[i].unit };
 }
 
-static void format_ratio(char *buf, size_t size, const struct events *events,
-			 const struct sums *sums, double elapsed, unsigned int i)
+/* As perf has it: a ratio, or else a rate.  elapsed: seconds; ns: as above.  0: not known. */
+static struct remark find_remark(const struct events *events, const struct sums *sums,
+				 double elapsed, double ns, unsigned int i)
 {
-	const struct ratio *ratio;
-	double value;
+	const struct vperfctr_event *event = &events->ev[i];
+	const uint64_t count = event_count(events, sums, i);
+	struct remark remark = { 0 };
+
+	if (is_clock(event)) {
+		if (elapsed > 0)
+			remark = (struct remark){ (double)count / 1e9 / elapsed,
+						  "%.3f CPUs utilized", "CPUs utilized" };
+		return remark;
+	}
+	if (!event->soft)
+		remark = find_ratio(events, sums, i);
+	return !remark.unit && ns > 0 ? find_rate(event, count, ns) : remark;
+}
+
+static double ns_of(const struct printing *p, const struct sums *sums)
+{
+	return p->info->tsc_khz ? (double)sums->tsc * 1e6 / p->info->tsc_khz : 0;
+}
+
+static void format_remark(char *buf, size_t size, const struct printing *p,
+			  const struct sums *sums, double elapsed, unsigned int i)
+{
+	const struct remark remark = find_remark(p->events, sums, elapsed, ns_of(p, sums), i);
 
 	buf[0] = '\0';
-	ratio = events->ev[i].soft ? find_utilized(&events->ev[i], sums, elapsed, &value) :
-				     find_ratio(events, sums, i, &value);
-	if (ratio)
-		snprintf(buf, size, ratio->format, value);
+	if (remark.unit)
+		snprintf(buf, size, remark.format, remark.value);
 }
 
 /* ---- the table ----------------------------------------------------------------------- */
@@ -202,7 +236,7 @@ static void print_refused(const struct table *t, unsigned int *done, unsigned in
 		print_row(t, refusal_text(r), r->name, "", -1);
 }
 
-/* elapsed: see find_utilized(). */
+/* elapsed: see find_remark(). */
 static void print_counts(const struct table *t, const struct sums *sums, double elapsed)
 {
 	const struct events *events = t->p->events;
@@ -216,7 +250,7 @@ static void print_counts(const struct table *t, const struct sums *sums, double 
 		event_label(name, &events->ev[i]);
 		if (sums) {
 			n = event_count(events, sums, i);
-			format_ratio(remark, sizeof(remark), events, sums, elapsed, i);
+			format_remark(remark, sizeof(remark), t->p, sums, elapsed, i);
 			if (is_clock(&events->ev[i]))
 				snprintf(count, sizeof(count), "%.6f", (double)n / 1e6);
 			else
@@ -231,14 +265,14 @@ static void print_counts(const struct table *t, const struct sums *sums, double 
 }
 
 /* The deviations of all rows of events are below each other. */
-static int widest_remark(const struct events *events, const struct sums *sums, double elapsed)
+static int widest_remark(const struct printing *p, const struct sums *sums, double elapsed)
 {
 	int width = 0, length;
 	char remark[64];
 	unsigned int i;
 
-	for (i = 0; i < events->nr; i++) {
-		format_ratio(remark, sizeof(remark), events, sums, elapsed, i);
+	for (i = 0; i < p->events->nr; i++) {
+		format_remark(remark, sizeof(remark), p, sums, elapsed, i);
 		length = (int)strlen(remark);
 		if (length > width)
 			width = length;
@@ -416,6 +450,17 @@ static void print_split(struct table *t, const struct part *parts, const struct 
 	t->series = series;
 }
 
+/* The times of the command and of all that it has waited for, by wait4(). */
+static void print_times(const struct table *t, const struct result *r)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%.9f", r->user);
+	print_row(t, text, "seconds user", "", -1);
+	snprintf(text, sizeof(text), "%.9f", r->system);
+	print_row(t, text, "seconds sys", "", -1);
+}
+
 static void print_text(const struct printing *p, const struct result *r)
 {
 	struct table t = make_table(p, "");
@@ -425,12 +470,12 @@ static void print_text(const struct printing *p, const struct result *r)
 	int width;
 
 	for (i = 0; total && p->split && i < r->nrparts; i++) {
-		width = widest_remark(p->events, &r->parts[i].sums, r->elapsed);
+		width = widest_remark(p, &r->parts[i].sums, r->elapsed);
 		if (width > t.remark_width)
 			t.remark_width = width;
 	}
 	if (total && !p->split)
-		t.remark_width = widest_remark(p->events, total, r->elapsed);
+		t.remark_width = widest_remark(p, total, r->elapsed);
 	if (p->series && p->nrgroups > 1)
 		snprintf(runs, sizeof(runs), r->cut_short ? ", each the mean of %u or more runs" :
 			 ", each the mean of %u out of %u runs", p->series->nr,
@@ -449,6 +494,8 @@ static void print_text(const struct printing *p, const struct result *r)
 	snprintf(elapsed, sizeof(elapsed), "%.9f", r->elapsed);
 	print_row(&t, elapsed, "seconds elapsed", "",
 		  deviation_of(p->series, p->series ? &p->series->elapsed : NULL));
+	if (r->user + r->system > 0 && !p->series && p->nrgroups <= 1)
+		print_times(&t, r);
 	if ((p->verbose || p->per_thread) && !p->cpus && !p->series && p->nrgroups <= 1)
 		print_parts(&t, r);
 	if (p->refused)
@@ -473,8 +520,7 @@ struct record {
 	const char *unit;
 	double deviation;	/* negative: one run */
 	double runtime;		/* nanoseconds */
-	const struct ratio *ratio;
-	double metric;
+	struct remark remark;
 };
 
 /* True if the count is printed in milliseconds. */
@@ -528,8 +574,8 @@ static void print_csv(FILE *f, const char *sep, const struct record *r)
 	if (r->deviation >= 0)
 		fprintf(f, "%s%.2f%%", sep, r->deviation);
 	fprintf(f, "%s%.0f%s100.00", sep, r->runtime, sep);
-	if (r->ratio)
-		fprintf(f, "%s%.2f%s%s\n", sep, r->metric, sep, r->ratio->unit);
+	if (r->remark.unit)
+		fprintf(f, "%s%.2f%s%s\n", sep, r->remark.value, sep, r->remark.unit);
 	else
 		fprintf(f, "%s%s\n", sep, sep);
 }
@@ -576,7 +622,7 @@ static void print_json(FILE *f, const struct record *r)
 		fprintf(f, ", \"variance\" : %.2f", r->deviation);
 	fprintf(f, ", \"event-runtime\" : %.0f, \"pcnt-running\" : 100.00", r->runtime);
 	fprintf(f, ", \"metric-value\" : %f, \"metric-unit\" : \"%s\"}\n",
-		r->ratio ? r->metric : 0, r->ratio ? r->ratio->unit : "");
+		r->remark.value, r->remark.unit ? r->remark.unit : "");
 }
 
 /* A metric has the fields of a count, and an empty one for the count itself. */
@@ -630,11 +676,11 @@ static void print_refused_records(const struct printing *p, double at, const str
 	}
 }
 
-/* sums: NULL if the events were not counted.  elapsed: see find_utilized(). */
+/* sums: NULL if the events were not counted.  elapsed: see find_remark(). */
 static void print_records(const struct printing *p, double at, const struct part *part,
 			  const struct series *series, const struct sums *sums, double elapsed)
 {
-	double ns = sums && p->info->tsc_khz ? (double)sums->tsc * 1e6 / p->info->tsc_khz : 0;
+	const double ns = sums ? ns_of(p, sums) : 0;
 	const struct events *events = p->events;
 	unsigned int i, done = 0;
 
@@ -658,10 +704,8 @@ static void print_records(const struct printing *p, double at, const struct part
 			r.count = sums ? event_count(events, sums, i) : 0;
 			r.deviation = series ?
 				deviation_of(series, event_spread(events, series, i)) : -1;
-			if (sums && events->ev[i].soft)
-				r.ratio = find_utilized(&events->ev[i], sums, elapsed, &r.metric);
-			else if (sums)
-				r.ratio = find_ratio(events, sums, i, &r.metric);
+			if (sums)
+				r.remark = find_remark(events, sums, elapsed, ns, i);
 		}
 		print_record(p, &r);
 	}

@@ -277,10 +277,14 @@ int run_start(struct running *run, struct vperfctr_ring *ring, struct error *e)
 	return err;
 }
 
+static double seconds_of(const struct timeval *t)
+{
+	return (double)t->tv_sec + (double)t->tv_usec / 1e6;
+}
+
 double run_cpu_time(const struct rusage *usage)
 {
-	return (double)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) +
-	       (double)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) / 1e6;
+	return seconds_of(&usage->ru_utime) + seconds_of(&usage->ru_stime);
 }
 
 static void add_parts(struct result *r)
@@ -537,6 +541,8 @@ int run_command(char **argv, const struct vperfctr_control *control, const char 
 	r->signalled = WIFSIGNALED(wstatus);
 	if (!inherits(control))
 		r->cpu_time = run_cpu_time(&usage);
+	r->user = seconds_of(&usage.ru_utime);
+	r->system = seconds_of(&usage.ru_stime);
 	if (by_usage(perf))
 		count_usage(&r->counts, &run.before, &usage);
 	else if (!err)
