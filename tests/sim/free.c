@@ -360,6 +360,61 @@ void sim_free_forgotten(void)
 	sim_require(sim_looks_for_forgotten() == looks, "each reservation looks at all processes");
 }
 
+/* ---- mappings of perf's that were there before ------------------------------------------ */
+
+static bool has_mapped;
+
+static void look_by_perf(void *arg)
+{
+	sim_perf_map();
+	WRITE_ONCE(has_mapped, true);
+	while (!READ_ONCE(may_end)) {
+		user_work(1 + sim_random(5));
+		user_sleep(1 + sim_random(200));
+	}
+	sim_perf_unmap();
+	(void)arg;
+}
+
+/* Claiming the counters from perf finds these processes: see perf-claim.c. */
+static void count_after_claim(void *arg)
+{
+	unsigned int i;
+	u64 before;
+	int fd;
+
+	fd = must(sim_open(0, VPERFCTR_OPEN_CREAT));
+	must(sim_control(fd, 0));
+	sim_perf_was_mapped(1);
+	before = current->sim->executed;
+	for (i = 0; i < 15; i++) {
+		user_work(1 + sim_random(5));
+		user_sleep(1 + sim_random(300));
+	}
+	sim_check_counted(fd, before);
+	user_close(fd);
+	(void)arg;
+}
+
+void sim_free_claimed(void)
+{
+	struct task_struct *task[2];
+
+	may_end = false;
+	has_mapped = false;
+	/* The first reservation looks at all processes in any case. */
+	user_wait(sim_process("counts", 1000, count_nothing_yet, NULL));
+	wait_for_release();
+	task[0] = sim_process("looks", 1001, look_by_perf, NULL);
+	while (!READ_ONCE(has_mapped))
+		sim_sleep_on(NULL, sim_ns() + 100);
+	task[1] = sim_process("counts", 1000, count_after_claim, NULL);
+	user_wait(task[1]);
+	WRITE_ONCE(may_end, true);
+	user_wait(task[0]);
+	sim_perf_was_mapped(0);
+}
+
 /* ---- rdpmc=2 --------------------------------------------------------------------------- */
 
 static void run_only_on(unsigned int cpu)

@@ -59,6 +59,7 @@ void sim_free_mapped_twice(void);
 void sim_free_left(void);
 void sim_free_unmapped(void);
 void sim_free_forgotten(void);
+void sim_free_claimed(void);
 void sim_free_always(void);
 void sim_free_exec(void);
 void sim_free_hotplug(void);

@@ -4,6 +4,7 @@
  * the processor is one whose counters can be reserved.
  */
 #include "hardware.h"
+#include "users.h"
 #include "rdpmc.h"
 #include "x86.h"
 
@@ -37,6 +38,14 @@ void perfctr_x86_perf_watch_maps(void)
 bool perfctr_x86_perf_watches_maps(void)
 {
 	return false;
+}
+
+void sim_perf_was_mapped(unsigned int nr)
+{
+	if (nr)
+		perfctr_x86_mms_added(nr);
+	else
+		perfctr_mm_removed();
 }
 
 static unsigned int nr_looks;
