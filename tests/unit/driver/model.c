@@ -949,6 +949,8 @@ int model_rdmsr_safe(u32 msr, u64 *value)
 
 	/* A register that this processor does not have.  The real MSR 0 exists. */
 	require(msr, "RDMSR 0");
+	/* Version 6 only: each read that faults costs an exception, on each CPU. */
+	require(msr >> 8 != 0x19 || model_config()->version >= 6, "RDMSR %#x, before version 6", msr);
 	/* Some hypervisors let nothing read GLOBAL_OVF_CTRL, which is only for writing. */
 	if (!place || reg == REG_OVF_CTRL)
 		return -EIO;
