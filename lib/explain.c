@@ -169,7 +169,7 @@ static void list_pids(char *buf, size_t size, const struct vperfctr_holders *h)
 		len += (size_t)snprintf(buf + len, size - len, " %d", (int)h->holder[i].pid);
 }
 
-/* The same with the texts that are made of them. */
+/* The holders of the counters, and the texts that name them. */
 struct named_holders {
 	struct vperfctr_holders all;
 	char names[256], pids[64];

@@ -98,10 +98,10 @@ int __vperfctr_count_cpus(int fd);
 /* Return a descriptor of the device, or -errno; -ENODEV if the device is missing. */
 int __vperfctr_device_open(void);
 /*
- * The same for opening a state: the interface's version is checked, and the descriptor may
- * be one that this process keeps.  Give it back by __vperfctr_device_put(), with the result of
- * the call that was made: true means that the program had closed the kept descriptor, so that
- * the call must be made again.
+ * Return a descriptor of the device to open a state by, or -errno.  The interface's version
+ * is checked, and the descriptor may be one that this process keeps.  Give it back by
+ * __vperfctr_device_put(), with the result of the call that was made: true means that the
+ * program had closed the kept descriptor, so that the call must be made again.
  */
 int __vperfctr_device_get(void);
 bool __vperfctr_device_put(int dev, int ret);

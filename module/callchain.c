@@ -28,9 +28,10 @@ struct frame {
 #endif
 
 /*
- * The same, where functions save it in their caller's frame.  That of the innermost function may
- * be in the register only.  Once the function has called another, it is in the caller's frame,
- * and the register has an address in the function itself.  0: that is certain.
+ * The register with the return address, where functions save it in their caller's frame.  The
+ * innermost function may not have saved it yet.  Once this function has called another, its
+ * return address is in its caller's frame, and the register has an address in the function
+ * itself.  0: the return address is certainly in the frame.
  */
 #ifdef PERFCTR_CALLER_RA
 #define PERFCTR_RA_IN_CALLER	1

@@ -254,7 +254,7 @@ static void handle_pending(struct vperfctr_state *st)
 		handle_running(st, ip);
 }
 
-/* The same for a thread with several states. */
+/* Handle the pending overflows of a thread with several states. */
 static noinline void overflow_work_joint(void)
 {
 	struct vperfctr_state *st = vperfctr_joint_here();

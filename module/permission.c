@@ -54,7 +54,10 @@ bool vperfctr_may_use(const struct vperfctr_state *st)
 	return vperfctr_may_use_of(st->creator);
 }
 
-/* The same for what was made with these credentials. */
+/*
+ * True if the caller is the user with these credentials, or may count all users in the
+ * namespace of that user: see vperfctr_may_use().
+ */
 bool vperfctr_may_use_of(const struct cred *creator)
 {
 	return is_same_user(current_cred(), creator) ||
@@ -103,8 +106,8 @@ int vperfctr_check_user(struct vperfctr_state *st)
 }
 
 /*
- * The same for UNLINK.  A thread that has a descriptor may give the state up, whatever user
- * it has become, to make one of its own.
+ * Check that the caller may UNLINK a state.  A thread that has a descriptor may give the state
+ * up, whatever user it has become, to make one of its own.
  */
 int vperfctr_check_unlink(struct vperfctr_state *st)
 {

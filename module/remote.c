@@ -138,7 +138,7 @@ void vperfctr_run_call(struct vperfctr_state *st, bool may_unlink)
 }
 
 /*
- * The same for a second state of current, while a call of the first one may be executed.
+ * Execute the call of a second state of current, while a call of the first one may be executed.
  *
  * Context: interrupts disabled.
  */

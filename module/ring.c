@@ -396,8 +396,10 @@ bool vperfctr_ring_add(struct vperfctr_state *st, u64 ip, struct perfctr_overflo
 }
 
 /*
- * The same for a sample by thread time.  It is a function of its own, so that samples by
- * overflows cost no more for it.  `skipped`: periods before that have no sample.
+ * Add a sample by thread time.  This is a function of its own, so that a sample by overflow
+ * costs no more.  `skipped`: earlier periods that have no sample.
+ *
+ * Context and Return: as for vperfctr_ring_add().
  */
 bool vperfctr_ring_add_clock(struct vperfctr_state *st, u64 ip, u32 flags, u64 skipped)
 {

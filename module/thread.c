@@ -510,7 +510,7 @@ static int judge_control(struct controls *c, const struct perfctr_cpu_control *c
 }
 
 /*
- * True if a thread may get one more state without a control, which may change at once.
+ * Check that a thread may get one more state without a control.  The answer may change at once.
  *
  * Context: RCU, or the caller has a reference to the thread.
  * Return: 0; -EEXIST if it is not an observer's, and the thread has its own; -EMLINK if the
@@ -524,7 +524,11 @@ int vperfctr_may_open(const struct task_struct *task, bool observer)
 	return judge_state(&b, observer);
 }
 
-/* The same, exactly.  Context: as for vperfctr_attach(). */
+/*
+ * Check what vperfctr_may_open() checks, with an answer that stays true.
+ *
+ * Context: as for vperfctr_attach().
+ */
 int vperfctr_may_attach_to(struct task_struct *task, bool observer)
 {
 	struct owner_bucket *bucket = bucket_of(task);
@@ -538,8 +542,8 @@ int vperfctr_may_attach_to(struct task_struct *task, bool observer)
 }
 
 /*
- * True if a thread may get a state that inherits from `parent`, which may change at once.
- * Whether its counters are free is not looked at.
+ * Check that a thread may get a state that inherits from `parent`.  The answer may change at
+ * once.  Whether its counters are free is not looked at.
  *
  * Context: RCU, or the caller has a reference to the thread.
  * Return: as vperfctr_may_open(); -EALREADY if it is a member of the family.
@@ -567,7 +571,12 @@ static noinline int joins_others(const struct vperfctr_state *parent, struct tas
 	return err;
 }
 
-/* The same, exactly, and as vperfctr_check_beside().  Context: as for vperfctr_attach(). */
+/*
+ * Check what vperfctr_may_join() and vperfctr_check_beside() check, with an answer that stays
+ * true.
+ *
+ * Context: as for vperfctr_attach().
+ */
 int vperfctr_joins(const struct vperfctr_state *parent, struct task_struct *task)
 {
 	/* If there is no notifier now, there will be none: VPERFCTR_ATTACH stops this CPU. */

@@ -19,7 +19,7 @@
 
 /* Copy the caller's description of a processor.  -EINVAL or -E2BIG: it is none, or a later one. */
 int __vperfctr_get_info(struct vperfctr_info *to, const struct vperfctr_info *info);
-/* The same with a reason. */
+/* Do what __vperfctr_get_info() does, and explain an error in *why. */
 int __vperfctr_get_info_why(struct vperfctr_info *to, const struct vperfctr_info *info,
 			    struct vperfctr_why *why);
 

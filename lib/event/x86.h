@@ -46,7 +46,7 @@ void __vperfctr_identify(struct processor *p, const struct vperfctr_info *info);
 /* Return a mask of the general counters that can count this code; 0 if that is not known. */
 uint64_t __vperfctr_intel_counters(const struct processor *p, uint64_t code);
 
-/* The same for AMD; 0 if there is none. */
+/* Return a mask of AMD's general counters that can count this code; 0 if none can. */
 uint64_t __vperfctr_amd_counters(unsigned int family, uint64_t code);
 
 /* Operations of families. */

@@ -250,7 +250,7 @@ __VPERFCTR_PASS_SIZE int vperfctr_event_control(struct vperfctr_control *control
 int vperfctr_count(struct vperfctr **v, const char *names, unsigned int flags,
 		   struct vperfctr_why *why);
 
-/* The same without flags. */
+/* Do what vperfctr_count() does with flags of 0. */
 int vperfctr_event_open(struct vperfctr **v, const char *names, struct vperfctr_why *why);
 
 /*
@@ -308,7 +308,8 @@ int vperfctr_perf_open(struct vperfctr **v, const char *names, pid_t tid, unsign
 		       struct vperfctr_why *why);
 
 /*
- * The same for several threads or CPUs, which may make samples: see struct vperfctr_perf_place.
+ * Do what vperfctr_perf_open() does, for several threads or CPUs.  The events may make samples:
+ * see struct vperfctr_perf_place.
  * vperfctr_perf_descriptors() returns the descriptors from which samples are read.
  */
 int vperfctr_perf_open_at(struct vperfctr **v, const char *names,

@@ -199,7 +199,10 @@ struct vperfctr_why {
 int vperfctr_why(int err, unsigned int call, const struct vperfctr_control *control,
 		 struct vperfctr_why *why);
 
-/* The same for another /dev/vperfctr and /proc, such as those of the host in a container. */
+/*
+ * Do what vperfctr_why() does, with another /dev/vperfctr and /proc, such as those of the host
+ * in a container.
+ */
 int vperfctr_why_at(int err, unsigned int call, const struct vperfctr_control *control,
 		    const char *device, const char *proc, struct vperfctr_why *why);
 
@@ -423,11 +426,11 @@ int vperfctr_attach(struct vperfctr **v, pid_t tid, const struct vperfctr_contro
 		    unsigned int *nrthreads, unsigned int flags);
 
 /*
- * The same with a ring, into which the samples of all of these threads go: see
- * vperfctr_ring_open().  The control must have i-mode counters or a clock_period, and
- * VPERFCTR_CONTROL_RING.
- * The ring belongs to the set, and is mapped.  Without a ring (NULL) this is
- * vperfctr_attach().  Errors are those of both, and:
+ * Do what vperfctr_attach() does, with a ring into which the samples of all of these threads
+ * go: see vperfctr_ring_open().  The control must have i-mode counters or a clock_period, and
+ * VPERFCTR_CONTROL_RING.  The ring belongs to the set, and is mapped.  With NULL instead of a
+ * ring, the call is vperfctr_attach().  Errors are those of vperfctr_attach() and
+ * vperfctr_ring_open(), and:
  *
  *	-E2BIG	the module is too old
  */

@@ -164,7 +164,7 @@ void *vperfctr_spare_state(void)
 	return take(&states);
 }
 
-/* The same for VPERFCTR_SPARE_SIZE bytes: see vperfctr_zalloc(). */
+/* Take VPERFCTR_SPARE_SIZE zeroed bytes, as vperfctr_spare_state() does: see vperfctr_zalloc(). */
 void *vperfctr_spare(void)
 {
 	return take(&small);

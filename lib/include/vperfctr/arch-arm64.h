@@ -13,7 +13,7 @@
  */
 #define __vperfctr_barrier()	__asm__ __volatile__("" : : : "memory")
 
-/* The same, and x must have been computed before. */
+/* The barrier, before which the compiler must have computed x. */
 #define __vperfctr_barrier_value(x)	__asm__ __volatile__("" : "+r"(x) : : "memory")
 
 /*

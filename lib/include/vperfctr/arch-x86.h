@@ -13,7 +13,7 @@
 #define __vperfctr_barrier()	__asm__ __volatile__("" : : : "memory")
 
 /*
- * The same, and x must have been computed before.  Otherwise the compiler keeps each
+ * The barrier, before which the compiler must have computed x.  Otherwise it keeps each
  * part of x in a register across the barrier and computes x later.
  */
 #ifdef __x86_64__

@@ -58,7 +58,7 @@ struct found {
 	u64 select_bits;		/* EVNTSEL_* that event selects have */
 };
 
-/* The same of the known kinds: of Atoms, and of all others. */
+/* The select_bits of the known kinds of CPUs: of Atoms, and of all others. */
 static u64 select_bits[2];
 
 /* Find the registers that set all bits of a general counter. */

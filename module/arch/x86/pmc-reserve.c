@@ -110,7 +110,7 @@ static void clear_counters(const struct vperfctr_info *kind)
 	}
 }
 
-/* The same where this module wrote them last.  A read is cheaper than a write. */
+/* Clear the counters that this module left nonzero.  A read is cheaper than a write. */
 static void clear_leftovers(const struct vperfctr_info *kind)
 {
 	unsigned int i;

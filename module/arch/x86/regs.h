@@ -84,7 +84,10 @@ static __always_inline void perfctr_wrmsr(u32 msr, u64 value)
 	native_wrmsrq(msr, value);
 }
 
-/* The same for a value whose upper half is at hand: a shift would cost two instructions. */
+/*
+ * Write a register as perfctr_wrmsr() does, for a caller that has the halves of the value: to
+ * join them would cost two instructions.
+ */
 static __always_inline void perfctr_wrmsr_halves(u32 msr, u32 low, u32 high)
 {
 	native_wrmsr(msr, low, high);

@@ -89,10 +89,10 @@ int output_check_input(const struct showing *show, const char *input, const char
 
 /* ---- output-place.c ---------------------------------------------------------------- */
 
-/* Set the directory and the name there.  Return: false: errno says why not. */
+/* Set the directory of the file, and its name in it.  Return: false: errno says why not. */
 bool output_place(struct output *out, const char *name);
 
-/* The same for the file that is open as out->target.  Return: false: it has no name. */
+/* Set the place of the file that is open as out->target.  Return: false: the file has no name. */
 bool output_find_place(struct output *out, const char *name);
 
 /* Make the file of OUTPUT_NEW or OUTPUT_RENAME.  Return: a descriptor, or -1 with errno. */

@@ -37,7 +37,7 @@ int fail_device(struct error *e, int err);
 int fail_access(struct error *e, const char *device);
 int fail_control(struct error *e, int err, const struct vperfctr_control *control,
 		 const char *proc);
-/* The same for counters of CPUs. */
+/* Explain a failed call about the counters of CPUs, about a CPU, a ring or a kind. */
 int fail_open_cpus(struct error *e, int err);
 int fail_control_cpus(struct error *e, int err, const struct vperfctr_control *control,
 		      const char *proc);
@@ -52,7 +52,7 @@ int fail_kernel_mode(struct error *e, const char *event);
 int fail_exec(struct error *e, int err, const char *command);
 int fail_read(struct error *e, int err, bool perf);
 
-/* The same for a thread of another process; proc is where its files are. */
+/* Explain a failed call about a thread of another process; proc is where its files are. */
 int fail_open_thread(struct error *e, int err, pid_t tid);
 int fail_trace(struct error *e, int err, pid_t tid, const char *proc);
 /* The rights that ptrace needs are missing. */
@@ -84,7 +84,10 @@ int events_parse(struct events *events, const char *spec,
 		 const struct vperfctr_info *info, struct error *e);
 
 struct refusals;
-/* The same, but note in *refused those that exist and cannot be counted here. */
+/*
+ * Do what events_parse() does, but note in *refused the events that exist and cannot be counted
+ * here.
+ */
 int events_parse_some(struct events *events, const char *spec, const struct vperfctr_info *info,
 		      struct refusals *refused, struct error *e);
 
@@ -144,8 +147,8 @@ int assign_counters(const struct events *events, const struct vperfctr_info *inf
 		    struct error *e);
 
 /*
- * The same in several runs: each counter is for the run of the group of its event, which
- * is the same on all kinds.
+ * Divide the events into groups, each of which one run can count, and choose counters as
+ * assign_counters() does.  An event has the same group on all kinds.
  * Return: the number of groups, or -1 with *e.
  */
 int assign_groups(struct events *events, const struct vperfctr_info *info,
@@ -235,8 +238,8 @@ int counts_read(struct vperfctr *v, const struct vperfctr_control *control, stru
 int counts_read_set(struct vperfctr *v, const struct vperfctr_control *control, struct counts *c);
 
 /*
- * The same for a state whose owner has ended.  Descendants that still run are
- * counted until now, and no further.
+ * Read a state whose owner has ended.  Descendants that still run are counted until now, and
+ * no further.
  */
 int counts_finish(struct vperfctr *v, const struct vperfctr_control *control, struct counts *c);
 
@@ -391,7 +394,7 @@ struct signal {
  */
 bool signals_pass_on(pid_t command, const struct signal *s);
 
-/* The same for one that was blocked, and read. */
+/* Do what signals_pass_on() does, for a signal that was blocked and read. */
 struct signalfd_siginfo;
 bool signals_take(pid_t command, const struct signalfd_siginfo *info);
 
@@ -462,8 +465,8 @@ int run_killed(int status);
 double run_cpu_time(const struct rusage *usage);
 
 /*
- * The same in steps.  run_start() makes a child with counters, and with a ring if
- * `ring` is not NULL, that is about to execute the command.  With a ring it waits
+ * Do what run_command() does, in steps.  run_start() makes a child with counters, and with a
+ * ring if `ring` is not NULL, that is about to execute the command.  With a ring it waits
  * for run_go().  run_await_exec() returns when the child has executed the command
  * or has failed to; `sock` is readable then.
  */
@@ -755,7 +758,7 @@ int sample(const struct count_options *c, const struct sample_spec *spec,
 
 /* Print the samples in such a file, or export them. */
 int report_samples(FILE *out, const struct reporting *o, struct error *e);
-/* The same without the limits of work.h, for tests. */
+/* Do what report_samples() does without the limits of work.h, for tests. */
 int report_here(FILE *out, const struct reporting *o, struct error *e);
 /* Return: 0, or -1 with *e if the options of --report have wrong arguments. */
 int report_check(const struct reporting *r, struct error *e);

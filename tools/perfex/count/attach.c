@@ -412,7 +412,7 @@ static int open_all(struct session *s, const struct target *target, const pid_t 
 	return 0;
 }
 
-/* The same for one of them. */
+/* Open a handle for one thread.  *gone: it has ended meanwhile */
 static int open_one(struct session *s, pid_t tid, bool *gone, struct error *e)
 {
 	struct thread *t = new_thread(s, tid);

@@ -34,7 +34,7 @@ int cpus_keep_kind(struct cpus *cpus, const struct vperfctr_info *info, bool lis
 int cpus_divide(struct cpus *cpus, enum split split, struct error *e);
 
 /*
- * The same as cpus_choose(), for perf_event: *kinds describes it already.
+ * Do what cpus_choose() does, for perf_event, which *kinds describes already.
  * Return: what try() returned, or -1 with *e.  The caller frees *cpus in both cases.
  */
 int cpus_choose_perf(struct cpus *cpus, const struct count_options *c, struct kinds *kinds,

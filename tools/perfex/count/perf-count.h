@@ -35,7 +35,7 @@ void perf_describe(struct vperfctr_info *info);
 int perf_count_threads(struct vperfctr **v, const struct perf_count *p, const pid_t *tids,
 		       unsigned int nr, unsigned int flags, bool *gone, struct error *e);
 
-/* The same of CPUs, which begin to count by vperfctr_resume(). */
+/* Count CPUs, from vperfctr_resume() on.  Return: 0, or -1 with *e */
 int perf_count_cpus(struct vperfctr **v, const struct perf_count *p,
 		    const struct vperfctr_cpu_mask *mask, struct error *e);
 

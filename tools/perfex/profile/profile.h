@@ -219,7 +219,7 @@ void profile_end_samples(struct profile *p);
 /* Find the names of all locations. */
 int profile_resolve(struct profile *p, struct error *e);
 
-/* The same for a place in a file that has samples.  Return: its location; 0: no memory */
+/* Find the names of a place in a file that has samples.  Return: its location; 0: no memory */
 uint32_t profile_named_location(struct profile *p, uint32_t file, uint64_t offset);
 
 int fail_memory(struct error *e);

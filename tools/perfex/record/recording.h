@@ -93,7 +93,7 @@ bool kernel_has_symbol(const char *name, uint64_t address);
 int look_at_processes(struct recording *rec, const struct vperfctr *v, uint64_t nr,
 		      struct error *e);
 
-/* The same for all processes that run, for samples of whole CPUs. */
+/* Write what is new about all processes that run, for samples of whole CPUs. */
 int look_at_all_processes(struct recording *rec, struct error *e);
 
 /* Write the names and the mappings of the process that this thread belongs to. */
@@ -118,7 +118,10 @@ void end_of_drain(struct recording *rec);
 /* Move all samples and records from the ring into the file.  Return: 0, or -1 with *e. */
 int drain_ring(struct recording *rec, struct vperfctr *v, struct error *e);
 
-/* The same when its threads have ended or are not sampled any more: see that nothing is missing. */
+/*
+ * Do what drain_ring() does when the threads of the ring have ended or are not sampled any more.
+ * See that nothing is missing.
+ */
 int drain_last(struct recording *rec, struct vperfctr *v, struct error *e);
 
 #endif /* PERFEX_RECORDING_H */

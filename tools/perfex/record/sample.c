@@ -224,12 +224,12 @@ static int check_interrupts(const struct vperfctr_info *info, const struct choic
 	return -1;
 }
 
-/* Without an event, the first of these that the processor has. */
+/* Without -e, perfex samples threads by the first of these events that the processor has. */
 static const char *const usual_events[] = {
 	"cycles:u", "instructions:u", "ref-cycles:u", "branches:u",
 };
 
-/* The same of CPUs, of which all is sampled. */
+/* Without -e, perfex samples CPUs by one of these, in user mode and in the kernel. */
 static const char *const usual_events_of_cpus[] = {
 	"cycles", "instructions", "ref-cycles", "branches",
 };

@@ -97,7 +97,7 @@ unsigned int add_instructions(struct self_test *t, const struct vperfctr_info *k
 void init_counting(struct counting *c, const struct vperfctr_info *kind);
 /* Return: 0, or -1 with *e: why counting cannot be started. */
 int try_counting(struct counting *c, struct error *e);
-/* The same; the check is skipped if that fails: it is the matter of the check "start". */
+/* Start counting.  If that fails, skip the check: the check "start" reports the failure. */
 void start_counting(struct self_test *t, struct counting *c);
 void stop_counting(struct counting *c);
 /* Return counter i's count so far; *overflow: the counters that wait after an overflow. */

@@ -587,7 +587,7 @@ static void describe_switches(struct self_test *t, const struct vperfctr_info *k
 		 (counted - plain) * 1e9 / YIELDS);
 }
 
-/* The same for an overflow: counted with a short period, and with one that does not end. */
+/* Append the cost of an overflow: count with a short period, and with one that does not end. */
 static void describe_overflows(struct self_test *t, const struct vperfctr_info *kind, char *text,
 			       size_t size)
 {

@@ -234,7 +234,7 @@ static bool find_p6_register(unsigned int i, struct msr *msr)
 	return true;
 }
 
-/* The same, "MSRs in the Pentium 4 and Intel Xeon Processors". */
+/* Intel SDM volume 4, "MSRs in the Pentium 4 and Intel Xeon Processors". */
 static bool find_p4_register(unsigned int i, struct msr *msr)
 {
 	if (i >= 18)

@@ -134,7 +134,7 @@ static int try_path(const struct debug_search *s, const char *path)
 	return -1;
 }
 
-/* The same of an allocated path, which is freed if the file is not taken. */
+/* Try an allocated path, which is freed if the file is not taken. */
 static int try_named(const struct debug_search *s, char **path)
 {
 	int fd = try_path(s, *path);

@@ -22,7 +22,7 @@ struct debug_search {
 /* Return: a descriptor and *path, which the caller frees; -1: there is none */
 int find_debug_file(const struct debug_search *s, char **path);
 
-/* The same of the file that has what is common to several ones. */
+/* Find the file with the debugging information that several files have in common. */
 int find_alt_file(const struct debug_search *s);
 
 /*

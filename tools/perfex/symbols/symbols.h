@@ -106,13 +106,16 @@ bool module_function(struct module *m, uint64_t offset, struct code *code);
  */
 int open_named(const char *path, int flags);
 
-/* The same below the root directory of a process, from which no link leads out. */
+/* Do what open_named() does, below the root directory of a process.  No link leads out of it. */
 int open_named_below(const char *root, const char *path, int flags);
 
 /* Open a file of a process, such as "maps".  Return: NULL: there is none, or no process */
 FILE *open_of_process(uint32_t pid, const char *file);
 
-/* The same in two steps.  With the result of the first one, the file can only be looked at. */
+/*
+ * Do what open_named() does, in two steps.  The result of the first one only serves to look at
+ * the file.
+ */
 int find_named(const char *path, int flags);
 int open_found(int found);
 
@@ -154,7 +157,7 @@ void demangle_load(void);
 
 /* Return: the name of a C++ or Rust function, which the caller frees; NULL: not one. */
 char *demangle(const char *name);
-/* The same of Rust's names that begin with "_R". */
+/* Do what demangle() does, for a symbol of Rust's that begins with "_R". */
 char *demangle_rust(const char *text);
 
 #endif /* PERFEX_SYMBOLS_H */
