@@ -49,7 +49,7 @@ static bool is_valid_overflow(const struct vperfctr_control *header)
 	return ring ? !header->si_signo : valid_signal(header->si_signo);
 }
 
-/* The thread time is the TSC's sum. */
+/* True if the software counters exist.  The thread time is the TSC's sum, and needs tsc_on. */
 static bool is_valid_soft(const struct vperfctr_control *header)
 {
 	return !(header->soft & ~(u64)vperfctr_soft_available()) &&

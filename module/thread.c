@@ -124,7 +124,7 @@ bool vperfctr_is_alone(int cpu)
 	return cpumask_weight(topology_sibling_cpumask(cpu)) <= 1;
 }
 
-/* Context: as for vperfctr_start_here(), on this CPU. */
+/* True if this CPU must not count the state.  Context: as for vperfctr_start_here(). */
 static bool is_forbidden(struct vperfctr_state *st, int cpu)
 {
 	const struct perfctr_cpu_control *control = &st->cpu_state.control;

@@ -7,9 +7,9 @@
 #define FIXED(n)	(UINT64_C(1) << (n))
 
 /*
- * libpfm4, such as 4.13, gives some events select 00, which stands for a fixed counter, although
- * they have select A4H: TOPDOWN from Ice Lake on, except for SLOTS, which is fixed counter 3
- * (unit mask 4).
+ * True if libpfm4 has given the event a wrong select.  libpfm4, such as 4.13, gives some events
+ * select 00, which stands for a fixed counter, although they have select A4H: TOPDOWN from Ice
+ * Lake on, except for SLOTS, which is fixed counter 3 (unit mask 4).
  */
 static bool has_lost_select(const struct pfm_event *pfm)
 {
@@ -30,7 +30,10 @@ static int take_pfm(struct vperfctr_event *event, const struct pfm_event *pfm,
 				 pfm->name, (unsigned int)(pfm->codes[0] >> 8) & 0xff);
 }
 
-/* Event select 00 is a pseudo event: its unit mask is a fixed counter + 1. */
+/*
+ * True if the event is a pseudo event, which is then put on its counter: the event select is 00,
+ * and the unit mask is a fixed counter + 1.
+ */
 static bool is_pseudo(struct vperfctr_event *event)
 {
 	const uint64_t umask = event->code >> 8;

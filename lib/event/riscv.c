@@ -44,7 +44,10 @@ static bool has_riscv(const struct vperfctr_info *info)
 	return info->cpu_type == VPERFCTR_CPU_RISCV_SBI;
 }
 
-/* The extension for modes is also that for interrupts; perf's counters seem to have none. */
+/*
+ * True if the counters count in all modes.  One extension (Sscofpmf) gives both modes and
+ * interrupts, so counters without interrupts have no modes.
+ */
 static bool has_modeless(const struct vperfctr_info *info)
 {
 	return has_riscv(info) && info->features & VPERFCTR_FEATURE_RDPMC &&

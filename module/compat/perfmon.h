@@ -18,7 +18,7 @@ static inline bool perfctr_can_reserve(unsigned int version)
 #endif
 }
 
-/* 5.19: perf uses the global registers of AMD's PerfMonV2, if the processor has them. */
+/* True if perf uses the global registers of AMD's PerfMonV2: from 5.19 on, if they exist. */
 static inline bool perfctr_perf_knows_v2(void)
 {
 #ifdef X86_FEATURE_PERFMON_V2

@@ -72,7 +72,7 @@ static const struct option_entry old_options[] = {
 	OPTIONS_END
 };
 
-/* These stand for a command, or are known to the one that they stand for. */
+/* True if the option stands for a command, which may know the option itself. */
 static bool is_alias(const struct option_entry *entry)
 {
 	return entry->set == set_sample || entry->set == set_self_test || entry->set == set_info;

@@ -38,7 +38,10 @@ static void show_again(struct work_struct *work)
 
 static DECLARE_DELAYED_WORK(show_work, show_again);
 
-/* Without counters, perfctr_arm64_users_exit() is not called. */
+/*
+ * True if the number of processes that map a page must be known.  Without counters, it must not
+ * change: perfctr_arm64_users_exit() is not called.
+ */
 static bool must_know(void)
 {
 	return perfctr_isolate && perfctr_cpu_info.nrctrs;

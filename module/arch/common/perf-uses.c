@@ -48,7 +48,7 @@ void perfctr_perf_uses_init(void)
 	cpus_read_unlock();
 }
 
-/* The counters that are left to the watchdog, by the numbers that perf gives them on x86. */
+/* True if a counter is left to the watchdog.  @idx is the number that perf gives it on x86. */
 static bool is_kept(int idx)
 {
 	u64 kept = perfctr_cpu_info.watchdog_pmc | perfctr_cpu_info.watchdog_fixed << 32;

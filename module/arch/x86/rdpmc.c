@@ -195,7 +195,7 @@ void perfctr_x86_cpu_stays(unsigned int cpu)
 	cpumask_clear_cpu(cpu, &leaving);
 }
 
-/* No thread runs on a CPU that is offline. */
+/* True if a CPU in `leaving` is still online.  Remove the others: no thread runs there. */
 static bool any_leaves(void)
 {
 	unsigned int cpu;

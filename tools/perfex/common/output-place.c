@@ -22,7 +22,7 @@ static struct {
 	char name[NAME_MAX + 1];
 } unfinished[4];
 
-/* Another file may have got the name meanwhile: this one is moved away, for instance. */
+/* True if the name is still that of this file.  A user may have moved the file meanwhile. */
 static bool has_name(int dir, const char *name, dev_t dev, ino_t inode)
 {
 	struct stat st;

@@ -539,7 +539,7 @@ static void print_field(FILE *f, const char *sep, const char *text)
 	fputs(sep, f);
 }
 
-/* perf's name of a CPU is CPU0 with -x, and 0 with -j. */
+/* True if the part is a CPU, which perf names CPU0 with -x, and 0 with -j. */
 static bool is_cpu(const struct part *part)
 {
 	return !strcmp(part->field, "cpu");

@@ -120,7 +120,7 @@ static bool has_text(const char *path, const char *text)
 	return found;
 }
 
-/* A whole line: the rest of others is chosen by users. */
+/* True if the file has this whole line.  Users can choose a part of other lines. */
 static bool has_line(const char *path, const char *wanted)
 {
 	char line[4096];
@@ -160,7 +160,7 @@ static bool has_module(const char *path, unsigned int depth)
 	return found;
 }
 
-/* Where modules that are not a part of the kernel are. */
+/* True if the release has the module where modules are that are no part of the kernel. */
 static bool is_installed_for(const struct doctor *d, const char *release)
 {
 	static const char *const places[] = { "updates", "extra", "extramodules", "kernel/drivers/misc" };
@@ -265,7 +265,7 @@ static void check_signatures(struct doctor *d)
 		       "the kernel loads only modules that are signed by a key that it knows, as module.sig_enforce is 1");
 }
 
-/* The state of a package that dpkg knows: "deinstall ok config-files" if it was removed. */
+/* True if dpkg has removed the package, whose state is then "deinstall ok config-files". */
 static bool was_removed(const struct doctor *d, const char *package)
 {
 	FILE *f = fopen(in_root(d, "/var/lib/dpkg/status"), "re");
@@ -422,7 +422,7 @@ static void check_holders(struct doctor *d)
 	report(d, "perf", remedy, "perf_event may hold counters for %s", names);
 }
 
-/* Names that hypervisors give the machine, which may hide their bit of CPUID. */
+/* True if a hypervisor has named the machine.  The hypervisor may hide its bit of CPUID. */
 static bool is_virtual(const struct doctor *d)
 {
 	static const char *const makers[] = {

@@ -16,7 +16,7 @@ struct list {
 	size_t modes_length;
 };
 
-/* Where the events of a group have no modes, they have the group's. */
+/* True if the name ends with modes.  An event without modes has those of its group. */
 static bool has_modes(const char *name, size_t length)
 {
 	const char *colon = memrchr(name, ':', length);

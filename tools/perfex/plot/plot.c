@@ -132,13 +132,13 @@ static int add_record(struct plot *plot, const struct count_record *r, int what,
 	return add_point(curve, &point, e);
 }
 
-/* perf's ratio of the clock is the rate itself. */
+/* True if the ratio says more than the rate.  perf's ratio of the clock is the rate itself. */
 static bool is_new_ratio(const struct count_record *r)
 {
 	return r->has_ratio && strcmp(r->ratio_unit, "CPUs utilized");
 }
 
-/* gnuplot draws nothing, and fails, where there is no count at all. */
+/* True if the panel has a count.  gnuplot fails to draw a panel that has none. */
 static bool has_points(const struct panel *panel)
 {
 	unsigned int k, i;

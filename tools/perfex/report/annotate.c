@@ -159,7 +159,7 @@ static int find_functions(struct annotation *a, const struct profile *p, const s
 	return 0;
 }
 
-/* The code of a JIT belongs to no library: -p chooses the process. */
+/* True if two functions are in different libraries.  A JIT's code is in none: -p chooses it. */
 static bool is_other_library(const struct profile *p, uint32_t a, uint32_t b)
 {
 	return a != b && !(file_of(p, a)->pid && file_of(p, b)->pid);

@@ -173,7 +173,7 @@ static int describe_kinds(struct self_test *t, struct error *e)
 
 /* ---- all of it ------------------------------------------------------------------- */
 
-/* "exact,modes": true if the name is among them.  NULL: all that are not on request. */
+/* True if names, as in "exact,modes", has the check's.  NULL chooses all but those on request. */
 static bool is_chosen(const struct check *check, const char *names)
 {
 	const size_t len = strlen(check->name);

@@ -34,8 +34,8 @@ static void hide_progress(struct progress *p)
 /* ---- runs ------------------------------------------------------------------------------ */
 
 /*
- * A signal that ended the command, or asked perfex to end, was not meant for one run
- * only.  It may have cut this run short.
+ * True if one more run may follow.  A signal that ended the command, or asked perfex to end,
+ * was not meant for one run only.  It may have cut this run short.
  */
 static bool may_run_again(const struct result *r)
 {

@@ -107,7 +107,7 @@ static bool has_crc(int fd, uint32_t crc, uint64_t size, const struct work *work
 	return at >= size && sum == crc;
 }
 
-/* A file is read to its end for its checksum: one of holes has none. */
+/* True if a checksum may be computed.  A file of holes could be too long to be read to its end. */
 static bool is_whole(const struct stat *st)
 {
 	return (uint64_t)st->st_size <= MAX_EXPANDED + (uint64_t)st->st_blocks * 512 * MAX_RATIO;

@@ -139,9 +139,9 @@ bool is_jit_dump(const char *path)
 }
 
 /*
- * Another user can make a file of that name.  Take only those of this user, and root's; root
- * may also read the very file that the process had mapped.  id: NULL: root has named the
- * directory.
+ * True if perfex may read a dump: another user can make a file of that name.  Take only files of
+ * this user and of root.  root may also read the very file that the process had mapped.
+ * id: NULL: root has named the directory.
  */
 static bool is_trusted(const struct stat *st, const struct file_identity *id)
 {

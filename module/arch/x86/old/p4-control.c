@@ -78,8 +78,9 @@ unsigned int perfctr_p4_escr(unsigned int counter, u64 cccr)
 }
 
 /*
- * Events that happen in a core, and not in one of its threads: the other thread's are
- * counted, too.  Those that the SDM marks as thread independent and Linux's perf as shared.
+ * True if the event happens in a core, and not in one of its threads: the counter counts those
+ * of the other thread, too.  The SDM marks these events as thread independent, and Linux's perf
+ * as shared.
  */
 static bool counts_both_threads(unsigned int counter, const struct vperfctr_ctr *ctr)
 {
@@ -136,8 +137,8 @@ static u64 allowed_cccr(unsigned int counter)
 }
 
 /*
- * With two threads, bits 16 and 17 name how many of them must be active.  "None" would count
- * nothing.  Without, the SDM requires both bits.
+ * True if bits 16 and 17 are valid.  In a core with two threads, they say how many of these must
+ * be active, and "none" would count nothing.  In a core with one, the SDM requires both bits.
  */
 static bool is_valid_thread(u64 cccr)
 {
@@ -145,7 +146,7 @@ static bool is_valid_thread(u64 cccr)
 			     (cccr & P4_CCCR_THREADS) == P4_CCCR_THREADS;
 }
 
-/* A forced overflow happens at each event. */
+/* True if the counter can have this ireset.  A forced overflow happens at each event. */
 static bool is_valid_ireset(const struct vperfctr_ctr *ctr, bool imode)
 {
 	if (ctr->evntsel & P4_CCCR_FORCE_OVF)
@@ -223,7 +224,7 @@ static bool are_cascades_complete(const struct perfctr_cpu_control *control)
 	return true;
 }
 
-/* Replay tagging needs both words; PEBS itself is refused. */
+/* True if the global words are valid.  Replay tagging needs both; PEBS itself is refused. */
 static bool is_valid_global(const struct perfctr_cpu_control *control)
 {
 	u64 enable = control->global[0], vert = control->global[1];

@@ -54,7 +54,7 @@ static void p5_write(u64 image, u64 old)
 	perfctr_wrmsr(MSR_CESR, image);
 }
 
-/* On a WinChip, all of these bits are the event's. */
+/* True if kernel mode is counted, as always on a WinChip, where the bit is one of the event's. */
 static bool counts_kernel(u64 evntsel)
 {
 	return !has_modes || (evntsel & KERNEL);
@@ -109,7 +109,7 @@ struct found {
 	bool never_stops, rdpmc, user_rdpmc;
 };
 
-/* Erratum 74: RDPMC in user mode.  SDM, "CPUID": the type is in bits 12 and 13. */
+/* True if RDPMC in user mode has erratum 74.  SDM, "CPUID": the type is in bits 12 and 13. */
 static bool has_erratum_74(u32 signature)
 {
 	u32 model = (signature >> 4) & 0xf, stepping = signature & 0xf;

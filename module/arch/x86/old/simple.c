@@ -253,7 +253,7 @@ static bool begin_holding(struct perfctr_x86_simple_cpu *cpu)
 	return false;
 }
 
-/* As may_use_counters() of pmc.c. */
+/* Do what may_use_counters() of pmc.c does.  Return: true if the counters must be resumed. */
 static noinline bool may_use_counters(struct perfctr_x86_simple_cpu *cpu,
 				      struct perfctr_cpu_state *state)
 {
