@@ -203,7 +203,7 @@ static int find_threads(struct attach *a)
 {
 	struct task_struct *task;
 
-	/* Those that start meanwhile are found the next time. */
+	/* Threads that start meanwhile are found the next time. */
 	a->max = a->only ? 1 : get_nr_threads(a->task) + 8;
 	a->found = kvmalloc_array(a->max, sizeof(*a->found), GFP_KERNEL_ACCOUNT);
 	if (!a->found)

@@ -133,7 +133,7 @@ static int check_header(const struct vperfctr_control *header)
 	if ((header->flags & VPERFCTR_CONTROL_INHERIT_THREADS) &&
 	    !(header->flags & VPERFCTR_CONTROL_INHERIT))
 		return -EINVAL;
-	/* There is no other thread, or no period. */
+	/* The control has no other thread, or no period, to spread. */
 	if ((header->flags & VPERFCTR_CONTROL_SPREAD) &&
 	    (!(header->flags & VPERFCTR_CONTROL_INHERIT) ||
 	     (!header->nrictrs && !header->clock_period)))
@@ -503,7 +503,7 @@ static int attach_with_control(struct task_struct *task, struct vperfctr_state *
 {
 	int err = 0;
 
-	/* It has no ring. */
+	/* A new state has no ring. */
 	if (change->header.flags & VPERFCTR_CONTROL_RING)
 		return -EINVAL;
 	if (perfctr_nrctrs(&change->control))
@@ -513,7 +513,7 @@ static int attach_with_control(struct task_struct *task, struct vperfctr_state *
 	if (err)
 		return err;
 	err = vperfctr_check_access(st) ?: set_control(st, change);
-	/* It goes with its only file, as that of a transient one. */
+	/* The state ends with its only file, as that of a transient one. */
 	if (err)
 		set_bit(STATE_TRANSIENT, &st->bits);
 	return err;

@@ -192,7 +192,7 @@ static void turn_off_here(void *set)
 		return;
 	slot->on = false;
 	stop_slot(slot);
-	/* It is not running: it never leaves this CPU, whose interrupts are disabled. */
+	/* The handler does not run: the timer stays on this CPU, with interrupts disabled. */
 	hrtimer_cancel(this_cpu_ptr(&wrap_timer));
 }
 
@@ -522,7 +522,7 @@ static int check_control(const struct vperfctr_cpus *set, const struct vperfctr_
 	if ((header->flags & ~VPERFCTR_CONTROL_RING) || header->soft || header->clock_period ||
 	    (header->tsc_on && !perfctr_nrctrs(control)))
 		return -EINVAL;
-	/* There is no thread for a signal, and no IRESUME. */
+	/* A set of CPUs has no thread to send a signal to, and no IRESUME. */
 	if (!(header->flags & VPERFCTR_CONTROL_RING) != !control->nrictrs)
 		return -EINVAL;
 	/* Siblings come online at any time. */
@@ -649,7 +649,7 @@ static int set_ring(struct vperfctr_cpus *set, struct vperfctr_ring __user *arg)
 		return -EINTR;
 	err = make_root(set);
 	mutex_unlock(&set->lock);
-	/* It may wait for the user's ration. */
+	/* A large ring may have to wait for the user's ration of stops. */
 	return err ?: vperfctr_ring_create(set->root, &req, arg, 0);
 }
 

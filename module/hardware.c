@@ -69,7 +69,7 @@ int vperfctr_share_hardware(struct vperfctr_state *st)
 		return 0;
 	if (mutex_lock_killable(&st->lock))
 		return -EINTR;
-	/* It cannot fail while the root has a share. */
+	/* This call cannot fail while the root has a share. */
 	if (st->root && perfctr_nrctrs(&st->cpu_state.control))
 		vperfctr_get_hardware(st);
 	smp_mb();	/* the share, or the end of the owner, is visible to the other side */

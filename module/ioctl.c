@@ -311,7 +311,7 @@ static int find_member(struct vperfctr_state *root, struct task_struct *task, in
 
 	if (!st)
 		return -ENOENT;
-	/* It may leave the family at any time, and keeps its creator then. */
+	/* The member may leave the family at any time, and keeps its creator then. */
 	if (READ_ONCE(st->root) != root)
 		err = -ENOENT;
 	else if (st->cpu_state.control.kernel && !vperfctr_may_count_kernel())

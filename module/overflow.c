@@ -187,7 +187,7 @@ static noinline void handle_joint(struct vperfctr_state *joint, u64 ip)
 		handle_member(member[i], ip);
 		joint->checks |= member[i]->checks & STATE_CHECK_SIGNAL;
 	}
-	/* They are the thread's states, also if the CPU is refused here. */
+	/* The members are the thread's states, also if the CPU is refused here. */
 	vperfctr_joint_continue();
 	for (i = 0; i < n; i++) {
 		if (vperfctr_ring_counts_kernel(member[i]))

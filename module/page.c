@@ -130,7 +130,7 @@ static int make_mappable(struct vperfctr_state *st)
 {
 	void *page;
 
-	/* It is never moved back. */
+	/* A page that has been moved is never moved back. */
 	if (vperfctr_get_page(st) != small_page(st))
 		return 0;
 	page = (void *)get_zeroed_page(GFP_KERNEL_ACCOUNT);

@@ -76,7 +76,7 @@ static void copy_sums(const struct vperfctr_state *st, const struct vperfctr_pag
 static void snapshot_own(struct vperfctr_state *st, struct vperfctr_snapshot *snap)
 {
 	local_irq_disable();
-	/* It does not run if it was detached since the caller's check. */
+	/* The state does not run if it was detached since the caller's check. */
 	if (likely(st->cpu >= 0))
 		perfctr_cpu_sample(&st->cpu_state);
 	else if (st->joint_cpu >= 0)

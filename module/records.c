@@ -556,13 +556,13 @@ static bool write_record(struct vperfctr_records *records, const struct item *it
 		rec->slots += DIV_ROUND_UP(rec->size - ring->sample_size,
 					   ring->sample_size - sizeof(struct vperfctr_more));
 	if (rec->slots > ring->page->nrsamples) {
-		/* It never has room. */
+		/* The ring is too small for this record. */
 		count_lost(ring);
 		return true;
 	}
 	if (vperfctr_ring_add_record(ring, rec))
 		return true;
-	/* Samples leave it room from now on. */
+	/* From now on, samples leave room for this record. */
 	vperfctr_ring_keep_room(ring, rec->slots);
 	WRITE_ONCE(records->full, true);
 	smp_mb();	/* either the consumer sees `full`, or its room is seen here */

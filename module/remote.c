@@ -266,7 +266,7 @@ int vperfctr_apply_any(struct vperfctr_state *st, vperfctr_op *op, void *arg)
 	}
 	if (likely(err != -ESRCH))
 		return err;
-	/* It is detached for good.  The mutex excludes calls like this one. */
+	/* The state is detached for good.  The mutex excludes calls like this one. */
 	mutex_lock(&st->call_mutex);
 	local_irq_disable();
 	smp_rmb();	/* pairs with vperfctr_detach(): it has changed the state before */

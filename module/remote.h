@@ -35,7 +35,7 @@ static __always_inline int vperfctr_apply(struct vperfctr_state *st, vperfctr_op
 		return vperfctr_apply_monitor(st, op, arg);
 	local_irq_disable();
 	smp_rmb();	/* pairs with vperfctr_unlink_notifier() */
-	/* It may have been detached since the first check. */
+	/* The state may have been detached since the first check. */
 	if (likely(st->owner == current))
 		err = op(st, arg);
 	local_irq_enable();

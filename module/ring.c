@@ -617,7 +617,7 @@ static void free_ring(struct vperfctr_buffer *ring)
 static void set_rate(struct vperfctr_buffer *ring, u32 rate)
 {
 	ring->window = rate && rate < RATE_SAMPLES * HZ ? DIV_ROUND_UP(RATE_SAMPLES * HZ, rate) : 1;
-	/* It fits: `window` is 1, or the product is less than 16 * HZ. */
+	/* No overflow: `window` is 1, or the product is less than 16 * HZ. */
 	ring->rate_limit = rate * ring->window / HZ;
 }
 
@@ -837,7 +837,7 @@ int vperfctr_ring_create(struct vperfctr_state *st, const struct vperfctr_ring *
 	err = vperfctr_charge_ring(st->account, kb);
 	if (err)
 		return err;
-	/* It fits: the limit is an unsigned int. */
+	/* The number of kilobytes fits: the limit is an unsigned int. */
 	err = create_charged(st, req, nrthreads, (unsigned int)kb);
 	if (err)
 		vperfctr_uncharge_ring(st->account, (unsigned int)kb);

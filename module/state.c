@@ -236,7 +236,7 @@ void vperfctr_put(struct vperfctr_state *st)
 		call_rcu(&st->rcu, free_late);
 	else
 		kmem_cache_free(vperfctr_cache, st);
-	/* It has left no family itself, so this does not recurse further. */
+	/* The topmost root has left no family itself, so this does not recurse further. */
 	if (unlikely(topmost))
 		vperfctr_put(topmost);
 	if (creator) {

@@ -947,7 +947,7 @@ void vperfctr_flush_detached(struct vperfctr_state *st)
 						 finish);
 		if (!first || first->finish_nr > last)
 			break;
-		/* It has the reference of its attachment while it is in the list. */
+		/* The state has the reference of its attachment while it is in the list. */
 		vperfctr_get(first);
 		raw_spin_unlock_irq(&topmost->family_lock);
 		/* Does nothing while the work is about to be queued, with interrupts disabled. */
@@ -984,7 +984,7 @@ static void system_resume(void *data)
 {
 	struct vperfctr_state *st;
 
-	/* It runs already if the driver has reported that the CPU wakes. */
+	/* The CPUs' counting runs already if the driver has reported that the CPU wakes. */
 	vperfctr_cpus_sleep();
 	perfctr_cpu_forget();
 	vperfctr_cpus_wake();

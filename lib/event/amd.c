@@ -47,7 +47,7 @@ static uint64_t fam15h_counters(unsigned int event, unsigned int umask)
 		return 0x08;
 	if (event == 0x004 && bits > 1)
 		return 0x08;
-	/* It can have one unit mask at a time. */
+	/* This event can have one unit mask at a time. */
 	if (event == 0x031 && bits > 1)
 		return 0;
 	for (i = 0; i < ARRAY_SIZE(fam15h); i++)

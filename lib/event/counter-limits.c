@@ -52,7 +52,7 @@ struct listed_model {
 
 /* ---- Intel's processors that are older than the lists, and corrections -------------------- */
 
-/* These have no list: all counters count an event that matches no rule. */
+/* These models have no list: all counters count an event that matches no rule. */
 static const struct listed_model old_models[] = {
 	{ 6, 0x01, 0xffff, "p6" },
 	{ 6, 0x03, 0xffff, "p6" },

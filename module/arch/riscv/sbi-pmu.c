@@ -228,7 +228,7 @@ static void sbi_probe_events(unsigned int cpu)
 	for (i = 1; i < ARRAY_SIZE(events.hardware); i++)
 		events.hardware[i] = counters_of(cpu, i);
 	for (i = 0; i < ARRAY_SIZE(events.cache); i++) {
-		/* There is no fourth operation. */
+		/* The operations are read, write and prefetch: the number 3 has none. */
 		if ((i >> 1 & 3) != 3)
 			events.cache[i] = counters_of(cpu, SBI_PMU_EVENT_TYPE_CACHE << 16 | i);
 	}
@@ -859,7 +859,7 @@ static void sbi_cpu_start(void)
 {
 	struct sbi_cpu *cpu = this_cpu_ptr(&sbi_cpu);
 
-	/* Others than these would show what our counters count. */
+	/* The other bits of scounteren would show what our counters count. */
 	cpu->saved_scounteren = perfctr_read_scounteren() & SCOUNTEREN_ALL;
 	perfctr_write_scounteren(cpu->saved_scounteren);
 	clear_registers(cpu);

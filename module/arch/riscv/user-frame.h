@@ -13,10 +13,10 @@
 #include <asm/csr.h>
 #include <asm/ptrace.h>
 
-/* So far below s0 a frame's two words begin. */
+/* A frame's two words begin so many bytes below the address in s0. */
 #define PERFCTR_FRAME_BELOW	16
 
-/* Such a function saves s0 alone, in the place of ra. */
+/* A function that calls no other saves s0 alone, in the place of ra. */
 #define PERFCTR_LEAF_RA(regs)	((regs)->ra)
 
 /* True: registers of user mode are in task_pt_regs(), and there is no NMI. */

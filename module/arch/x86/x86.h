@@ -287,7 +287,7 @@ void perfctr_x86_pmc_unkept(int bit);
 	.cpu_quiet	= perfctr_x86_pmc_cpu_quiet,		\
 	.cpu_scrub	= perfctr_x86_pmc_cpu_scrub
 
-/* Those of a driver whose counters the kernel's reservation of registers knows. */
+/* Operations of a driver whose counters the kernel's reservation of registers knows. */
 #define PERFCTR_X86_PMC_RESERVATION				\
 	.reserve	= perfctr_x86_pmc_reserve,		\
 	.release	= perfctr_x86_pmc_release,		\
@@ -295,7 +295,7 @@ void perfctr_x86_pmc_unkept(int bit);
 	.cpu_stop	= perfctr_x86_pmc_cpu_stop,		\
 	.cpu_lose	= perfctr_x86_pmc_cpu_lose
 
-/* Those of a driver that claims the counters from perf: see perf-claim.c and pmc-claim.c. */
+/* Operations of a driver that claims the counters from perf: see perf-claim.c, pmc-claim.c. */
 #define PERFCTR_X86_CLAIM					\
 	.end		= perfctr_x86_perf_end,			\
 	.reserve	= perfctr_x86_perf_reserve,		\

@@ -144,7 +144,7 @@ static int open_name(struct output *out)
 	while (lstat(out->name, &st)) {
 		if (errno != ENOENT)
 			return -1;
-		/* Others may add to the same file, from now on: it is never removed. */
+		/* Other programs may add to the file from now on: perfex never removes it. */
 		if (out->flags & OUTPUT_APPEND)
 			return open_existing(out, false);
 		fd = open_new(out);

@@ -289,7 +289,7 @@ static void run_child(int (*fn)(void *arg, struct error *e), void *arg)
 	_exit(0);
 }
 
-/* These end perfex as if there were no child. */
+/* End perfex by the signal that ended the child, if it is one that users send to perfex. */
 static void end_as_child(int status)
 {
 	static const int signals[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE };

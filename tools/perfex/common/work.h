@@ -45,7 +45,7 @@ void work_limit_memory(void);
 void work_end_limit(void);
 
 /*
- * There is no memory for the work on a file: end this child, as the limit of time does.  libdw
+ * Memory for the work on a file is missing: end this child, as the limit of time does.  libdw
  * would end perfex with a message of its own.
  */
 _Noreturn void work_no_memory(void);

@@ -437,7 +437,7 @@ static int open_threads(struct session *s, const struct target *target, const pi
 		return open_all(s, target, tids, nr, gone, e);
 	for (i = 0; i < nr && !err; i++)
 		err = open_one(s, tids[i], gone, e);
-	/* Those that have ended meanwhile are left out, but not all of them. */
+	/* Threads that have ended meanwhile are left out, but at least one must remain. */
 	*gone = !err && s->nr == first;
 	return err;
 }
@@ -605,7 +605,7 @@ static int read_again(struct session *s, struct thread *t, int *grace)
 		err = read_thread(s, t, &t->counts);
 	}
 	if (t->set) {
-		/* Those that still run are included. */
+		/* The counts of threads that still run are included. */
 		t->counts.cut_off |= is_survived(t);
 		t->counts.status &= ~(uint32_t)VPERFCTR_STATUS_CHILDREN;
 	}

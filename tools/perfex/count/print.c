@@ -285,7 +285,7 @@ static bool has_metrics(const struct printing *p)
 	return p->metrics && p->metrics->nr;
 }
 
-/* They are computed from these sums, which are means if there are several runs. */
+/* Print the metrics of these sums, which are means if there are several runs. */
 static void print_metrics(const struct table *t, const struct sums *sums)
 {
 	const struct metrics *metrics = t->p->metrics;

@@ -137,7 +137,7 @@ void swap_record(uint32_t version, uint32_t type, bool stacks, char *data, size_
 	bool v1 = version == SAMPLES_VERSION_1;
 	const char *sizes = NULL;
 
-	/* It has nothing but numbers, in both versions. */
+	/* RECORD_END has nothing but 64-bit numbers, in both versions. */
 	if (type == RECORD_END)
 		swap_all(data, len, sizeof(uint64_t));
 	else if (v1 && type == RECORD_SAMPLES_V1)

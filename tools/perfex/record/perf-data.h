@@ -100,7 +100,7 @@ unsigned int perf_regs_nr(const struct perf_regs *r);
 
 /* Return: bits of the registers that perf has, too. */
 uint64_t perf_regs_mask(const struct perf_regs *r);
-/* Those of a 32-bit kernel for x86: AX to IP. */
+/* The registers of a 32-bit kernel for x86: AX to IP. */
 #define PERF_REGS_I386	0x1ff
 
 /*

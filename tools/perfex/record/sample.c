@@ -720,7 +720,7 @@ static void fill_sample_attr(struct perf_event_attr *attr, const struct choice *
 			    PERF_SAMPLE_TIME | PERF_SAMPLE_CPU;
 	attr->sample_id_all = 1;
 	attr->task = attr->comm = attr->comm_exec = attr->mmap = attr->mmap2 = 1;
-	/* That of JITs.  The kernel wakes perfex when half of a buffer is full. */
+	/* JITs use this clock, too.  The kernel wakes perfex when half of a buffer is full. */
 	attr->use_clockid = 1;
 	attr->clockid = CLOCK_MONOTONIC;
 	attr->watermark = 1;
@@ -1280,7 +1280,7 @@ int sample(const struct count_options *c, const struct sample_spec *spec,
 	ret = sample_by(&asked, true, &module, out, &perf);
 	if (ret >= 0)
 		return ret;
-	/* There is no such command: that is no matter of who counts. */
+	/* The command does not exist, whether the module or perf_event counts. */
 	if (perf.status != STATUS_FAILED) {
 		*e = perf;
 		return -1;

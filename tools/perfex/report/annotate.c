@@ -415,7 +415,7 @@ static bool name_instructions(struct annotated_function *f, struct profile *p)
 			one->text = NULL;
 		}
 	}
-	/* Those after the end must not be freed again. */
+	/* The texts behind the last instruction that is kept must not be freed again. */
 	for (i = nr; i < f->nrinstructions; i++)
 		f->instructions[i].text = NULL;
 	f->nrinstructions = nr;

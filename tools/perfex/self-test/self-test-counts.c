@@ -582,7 +582,7 @@ static void describe_switches(struct self_test *t, const struct vperfctr_info *k
 	stop_counting(&c);
 	co.stop = true;
 	pthread_join(thread, NULL);
-	/* There and back is a switch out and a switch in. */
+	/* A round is a switch to the companion and one back: a switch out and a switch in. */
 	snprintf(text, size, ", and counting adds %.1f ns to a switch out and in",
 		 (counted - plain) * 1e9 / YIELDS);
 }

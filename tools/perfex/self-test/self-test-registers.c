@@ -200,7 +200,7 @@ static bool find_intel_register(const struct vperfctr_info *kind, unsigned int i
 		/* The module clears bits that others left there. */
 		{ 0x38e, "IA32_PERF_GLOBAL_STATUS", .counting = ~0ULL },
 		{ 0x38f, "IA32_PERF_GLOBAL_CTRL", .idle = 0 },
-		/* It also shows event selects that are not enabled, so it proves nothing. */
+		/* This one also shows event selects that are not enabled, so it proves nothing. */
 		{ 0x392, "IA32_PERF_GLOBAL_INUSE", .idle = 0 },
 		/* Freezes at an interrupt, and branch trace messages. */
 		{ 0x1d9, "IA32_DEBUGCTL", .idle = 0x18c0, .counting = 0x1800 },

@@ -20,7 +20,7 @@ bool file_is_same(int fd, const struct file_identity *id)
 		return true;
 	if (fstat(fd, &st) || fstatfs(fd, &fs))
 		return false;
-	/* These file systems have numbers of their own for the kernel's mappings. */
+	/* overlayfs and Btrfs have numbers of their own for the kernel's mappings. */
 	if ((unsigned int)fs.f_type == OVERLAYFS_SUPER_MAGIC)
 		return true;
 	if ((unsigned int)fs.f_type == BTRFS_SUPER_MAGIC)

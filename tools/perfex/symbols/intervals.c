@@ -149,7 +149,7 @@ static bool cut_last(struct intervals *t, uint32_t *set, uint32_t owner, uint64_
 	return i;
 }
 
-/* Those that others may share remain. */
+/* Free the nodes of the owner.  Nodes that other sets may share remain. */
 static void drop(struct intervals *t, uint32_t i, uint32_t owner)
 {
 	if (!i || t->node[i].owner != owner)

@@ -123,7 +123,7 @@ static void ask_dpkg(struct package *packages, size_t nr)
 		if (other_path(packages[i].path, others[i], sizeof(others[i])))
 			argv[n++] = others[i];
 	}
-	/* It fails if it does not know one of them, and tells the others. */
+	/* dpkg-query fails if it does not know one of the files, and still tells the others. */
 	if (n == 2 || !ask(argv, text, sizeof(text)))
 		return;
 	for (i = 0; i < nr; i++)
@@ -141,7 +141,7 @@ static bool ask_rpm(const char *path, char *name, size_t size)
 	if (!ask(argv, line, sizeof(line)))
 		return false;
 	len = name_length(line);
-	/* It says "file PATH is not owned by any package" otherwise. */
+	/* Otherwise rpm says "file PATH is not owned by any package". */
 	if (!len || len >= size || line[len] != '\n')
 		return false;
 	memcpy(name, line, len);

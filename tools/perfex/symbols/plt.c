@@ -77,7 +77,7 @@ static bool read_relocations(struct plt *plt, Elf *elf, Elf_Scn *section, const 
 		bool slot = type == (arm ? R_AARCH64_GLOB_DAT : R_X86_64_GLOB_DAT) ||
 			    type == (arm ? R_AARCH64_JUMP_SLOT : R_X86_64_JUMP_SLOT);
 
-		/* Others of .rela.plt have a number, too. */
+		/* An entry of .rela.plt that is no such slot has a number, too. */
 		if ((slot || is_plt) &&
 		    !add_slot(plt, slot ? name_of_symbol(elf, shdr, GELF_R_SYM(r.r_info)) : NULL,
 			      r.r_offset, is_plt))

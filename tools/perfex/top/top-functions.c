@@ -98,7 +98,7 @@ static int print_moment(void *arg, struct error *e)
 	unsigned int i;
 	int err;
 
-	/* It may take long: Ctrl-C ends it, and the parent by it. */
+	/* Reading the file may take long: Ctrl-C ends this child, and its end ends the parent. */
 	signals_unblock();
 	err = profile_read(&p, m->name, false, &details, e);
 

@@ -289,7 +289,7 @@ static void ppc32_overflow(struct pt_regs *regs)
 		return;
 	}
 	if (!have_overflowed(armed)) {
-		/* It was of the state that ran before. */
+		/* The overflow was that of the state that ran before. */
 		perfctr_write_mmcr0(cpu->mmcr0);
 		return;
 	}

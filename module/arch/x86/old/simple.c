@@ -296,7 +296,7 @@ void perfctr_x86_simple_resume(struct perfctr_cpu_state *state)
 	for (i = 0; i < nractrs; i++)
 		page->ctr[i].start = read_counter(page->ctr[i].map);
 	perfctr_page_end(page);
-	/* It may have overflowed before, on another CPU. */
+	/* The state may have overflowed before, on another CPU. */
 	if (has_ictrs(state) && !arm(cpu, state))
 		return;
 	write_image(cpu, image);
