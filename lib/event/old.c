@@ -12,7 +12,7 @@
 #define OLD_CLOCKS	(UINT64_C(1) << 8)
 #define OLD_CYRIX_HIGH	(UINT64_C(1) << 10)	/* the event's top bit */
 
-/* Some events mean something else on the other counter. */
+/* Return false with two counters: some codes mean another event on the second one. */
 static bool counters(const struct vperfctr_info *info, uint64_t code, uint64_t *general)
 {
 	(void)code;

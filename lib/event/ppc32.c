@@ -24,7 +24,7 @@ static void leave_choice(struct vperfctr_event *event)
 		event->general &= WITH_INSTRUCTIONS;
 }
 
-/* Most selectors mean something else on each counter. */
+/* Return false: most selectors mean another event on each counter. */
 static bool counters(const struct vperfctr_info *info, uint64_t code, uint64_t *general)
 {
 	(void)info;

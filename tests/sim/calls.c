@@ -443,7 +443,7 @@ static void check_fdinfo(int fd, u32 status)
 
 /* ---- the thread that calls -------------------------------------------------------------------- */
 
-/* The control counts on through all of them. */
+/* Make calls that are refused or only read.  The control counts on through all of them. */
 static void call(void *arg)
 {
 	struct control c;

@@ -61,7 +61,7 @@ struct source {
 	int (*fd)(const struct recorder *r, const struct vperfctr *v);
 };
 
-/* The buffers of a handle, of perf_event. */
+/* perf_event's buffers of the samples of a handle. */
 struct feed {
 	const struct vperfctr *v;
 	struct perf_rings *rings;
@@ -737,7 +737,7 @@ static void fill_sample_attr(struct perf_event_attr *attr, const struct choice *
 	attr->exclude_callchain_user = 1;
 	regs = perf_regs_of_machine(name.machine);
 	attr->sample_regs_user = regs ? perf_regs_mask(regs) : 0;
-	/* r8 to r15 are x86_64's. */
+	/* An i386 kernel has no r8 to r15. */
 	if (name.machine[0] == 'i')
 		attr->sample_regs_user &= PERF_REGS_I386;
 	attr->sample_stack_user = c->spec->stack;
@@ -883,7 +883,7 @@ static void advise_shorter_period(const struct choice *c, const struct sums *sum
 			name);
 }
 
-/* One and a half times the periods at which none would be dropped. */
+/* Suggest one and a half times the periods at which no sample would be dropped. */
 static void advise_longer_period(const struct choice *c, const struct recording *rec,
 				 double seconds)
 {
