@@ -126,7 +126,7 @@ void vperfctr_cpu_end_change(struct vperfctr_state *st)
 }
 
 /*
- * Handle an overflow: see perfctr_ihandler.  It is the handler while CPUs are counted.
+ * Handle an overflow: this is the perfctr_ihandler while CPUs are counted.
  *
  * Context: any interrupt, or the code of cpus.c that changes these counters.
  */

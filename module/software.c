@@ -125,8 +125,8 @@ void vperfctr_soft_sample(struct vperfctr_state *st)
 }
 
 /*
- * Return in *sums those of the moment of the counters' sums, for a thread that is not the
- * owner.
+ * Return in *sums the software counters' sums of the moment at which the owner last stored the
+ * sums in the page.  The caller is another thread.
  *
  * Context: between two reads of the page's samplecount, of which this is the first.
  * Return: false if the owner has been switched since the last sample; *sums are newer than

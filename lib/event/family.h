@@ -66,7 +66,7 @@ struct family {
 			struct vperfctr_why *why);
 
 	/*
-	 * Called for each code, before others are asked: set which counters count event->code.
+	 * Called for each code, before counters(): set which counters count event->code.
 	 * Returns false for a code that is not special.  NULL: no code is.
 	 */
 	bool (*is_special)(struct vperfctr_event *event);

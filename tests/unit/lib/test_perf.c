@@ -644,7 +644,7 @@ START_TEST(thread_on_cpus)
 	k.value[4] = 5;
 	k.value[2] = k.value[5] = 1000000;
 	check_read(v, 0, 50, 12);
-	/* It has run where the group did not count. */
+	/* The first thread has run where its group did not count. */
 	k.ran[2] += 200000;
 	check_read(v, -EBUSY, 0, 0);
 	/* The clock may be a little ahead. */

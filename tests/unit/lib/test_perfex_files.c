@@ -253,7 +253,7 @@ START_TEST(build_ids)
 	has(out, "  work [p]\n");
 	ck_assert_int_eq(report_below("--annotate=work"), 0);
 	has(out, " work [p], instructions:u: 1 samples, 100.00% of all\n");
-	/* Where that directory has another file, too, there is none. */
+	/* The function has no name if the directory of --symfs has another file, too. */
 	shell("cp p root/$PWD/p");
 	ck_assert_int_eq(report_below(), 0);
 	has_not(out, "other [p]");

@@ -12,7 +12,7 @@
 #include "output.h"
 #include "perfex.h"
 
-/* Files that a signal would leave behind. */
+/* Unfinished files, which must be removed if a signal ends perfex. */
 static struct {
 	volatile sig_atomic_t used;
 	pid_t pid;

@@ -268,7 +268,7 @@ struct part {
 /* Parts that the counts of CPUs are printed in. */
 enum split { SPLIT_NOT, SPLIT_CPU, SPLIT_CORE, SPLIT_SOCKET, SPLIT_KIND };
 
-/* A signal came in the last of several runs. */
+/* The effect on the counts of a signal that came in the last of several runs. */
 enum cut_short {
 	NOT_CUT_SHORT,
 	CUT_RUN_LEFT_OUT,	/* the mean is that of those before */

@@ -68,7 +68,7 @@ int cpus_count(struct cpus *cpus, char **argv, double timeout,
 int prometheus_write(const char *file, const struct printing *p, const struct part *parts,
 		     struct error *e);
 
-/* Print the counts of an interval.  first: of the first one. */
+/* Print the counts of an interval.  first: this is the first interval. */
 void top_print(const struct printing *p, double at, const struct sums *sums,
 	       const struct part *parts, bool first);
 

@@ -760,7 +760,7 @@ const char *metric_unit(const struct metric *metric)
 	return metric->def->unit ? metric->def->unit : "";
 }
 
-/* Replace the two numbers by the result.  Return: false if it is none. */
+/* Store in *a what the operation makes of *a and b.  Return: false for a division by 0. */
 static bool execute_op(const struct op *op, double *a, double b)
 {
 	switch (op->type) {

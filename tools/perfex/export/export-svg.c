@@ -2,8 +2,8 @@
 /*
  * perfex --report --export=svg: a flame graph, a picture that needs only a browser.  Each
  * function is above its callers, as wide as its share.  Names that fit are in the
- * picture, and the browser shows others when the mouse points there.  The script adds
- * zoom and search; without it the picture is the same.
+ * picture.  The browser shows the name of a narrower function when the mouse points at
+ * it.  The script adds zoom and search; without the script the picture is the same.
  */
 #include <inttypes.h>
 #include <stdlib.h>

@@ -230,7 +230,7 @@ static bool add_text(struct view *v, char *text)
 	return true;
 }
 
-/* Add the lines and the instructions, or why there are none. */
+/* Add the function's source lines and instructions, or the reason why there are none. */
 static bool add_annotation(struct view *v, struct profile *p, const struct viewed *function,
 			   const struct reporting *o)
 {

@@ -18,7 +18,7 @@ struct name {
 	const char *text;	/* after "_R" */
 	size_t at, len;
 	char result[MAX_RESULT];
-	size_t nr;		/* of letters there */
+	size_t nr;		/* letters in result */
 	unsigned int silent;	/* parts that are read only */
 	unsigned int nesting, steps;
 	bool failed;

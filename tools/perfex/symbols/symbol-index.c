@@ -127,7 +127,7 @@ static bool has_descriptors(Dwfl_Module *mod)
 	GElf_Ehdr ehdr;
 	Elf *elf = dwfl_module_getelf(mod, &bias);
 
-	/* The second version of the ABI has none. */
+	/* Version 2 of the 64-bit PowerPC ABI has no descriptors. */
 	return !elf || !gelf_getehdr(elf, &ehdr) || ehdr.e_machine == EM_PARISC ||
 	       ehdr.e_machine == EM_IA_64 ||
 	       (ehdr.e_machine == EM_PPC64 && (ehdr.e_flags & EF_PPC64_ABI) != 2);
