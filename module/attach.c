@@ -114,11 +114,11 @@ struct attach {
 	unsigned int nrspare;
 	bool paid;			/* the ration of the first stops has been used */
 	struct task_struct **found;	/* threads to be attached to, with get_task_struct() */
-	unsigned int nrfound, max;	/* their number, and that for which there is room */
-	unsigned int nrrefused;		/* the first of them cannot be given a state */
-	unsigned int next, end;		/* those of the next stop */
-	struct task_struct **old;	/* those that were refused in the round before */
-	unsigned int nrold, nrseen;	/* their number, and how many of them were found again */
+	unsigned int nrfound, max;	/* the number of `found`, and of its entries */
+	unsigned int nrrefused;		/* the first of `found`, which cannot be given a state */
+	unsigned int next, end;		/* the part of `found` for the next stop */
+	struct task_struct **old;	/* threads that were refused in the round before */
+	unsigned int nrold, nrseen;	/* the number of `old`, and how many were found again */
 	int refusal;			/* why one was skipped: see vperfctr_joins() */
 	unsigned int nrthreads;		/* out: threads that were given a state */
 	unsigned int nrskipped;		/* out: threads that have one of another family */

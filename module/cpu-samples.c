@@ -102,12 +102,12 @@ void vperfctr_cpu_begin_change(void)
 }
 
 /*
- * Handle the overflows that came meanwhile, if the counters run.
+ * End a change: handle the overflows that came meanwhile, if the counters run.
  *
  * Each one may find the next: if the kernel is counted, the work for a sample can overflow a
  * counter.  Then the periods grow, until they are longer than that.  So this ends.
  *
- * Context: as before; the calling code changes nothing after this.
+ * Context: as for vperfctr_cpu_begin_change(); the caller changes nothing after this.
  */
 void vperfctr_cpu_end_change(struct vperfctr_state *st)
 {

@@ -70,7 +70,7 @@ struct perfctr_cpu_state {
 	u64 id;
 	u32 cstatus;			/* as in the page, without what changes at resume */
 	u32 unheld_cstatus;		/* the same, and unchanged while the counters are held */
-	struct perfctr_cpu_control control;	/* last: see there */
+	struct perfctr_cpu_control control;	/* last: may have room for fewer counters */
 };
 
 /*

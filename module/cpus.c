@@ -250,7 +250,11 @@ static void watch_cpu(enum perfctr_cpu_event event)
 	}
 }
 
-/* The CPU that is online last is about to sleep with the system.  Context: as above. */
+/*
+ * Stop the counting of the only CPU that is still online: it is about to sleep with the system.
+ *
+ * Context: as for a perfctr_cpu_watcher.
+ */
 void vperfctr_cpus_sleep(void)
 {
 	watch_cpu(PERFCTR_CPU_SLEEPS);
@@ -269,7 +273,7 @@ static void on_cpus(struct vperfctr_cpus *set, void (*func)(void *))
 	on_each_cpu_mask(&set->mask, func, set, 1);
 }
 
-/* Start or stop the counting.  Context: as above; the slots are published. */
+/* Start or stop the counting.  Context: as for on_cpus(); the slots are published. */
 static void turn(struct vperfctr_cpus *set, bool on)
 {
 	unsigned int i;

@@ -158,7 +158,7 @@ static void follow(struct mm_struct *mm, bool allowed)
 		perfctr_cpu_user_follow(mm, allowed);
 }
 
-/* One more mapping by the owner's process.  Context: mmap_lock of that process held. */
+/* Count one more mapping by the owner's process.  Context: mmap_lock of that process held. */
 static void add_reader(struct vperfctr_state *st, struct perfctr_user *user)
 {
 	struct mm_struct *left = NULL, *mm = NULL;
@@ -179,7 +179,7 @@ static void add_reader(struct vperfctr_state *st, struct perfctr_user *user)
 	follow(mm, true);
 }
 
-/* A copy of a mapping.  Context: as above. */
+/* Count a copy of a mapping by mremap().  Context: mmap_lock of the process held. */
 static void copy_reader(struct vperfctr_state *st, struct perfctr_user *user)
 {
 	spin_lock(&st->reads_lock);
@@ -188,7 +188,7 @@ static void copy_reader(struct vperfctr_state *st, struct perfctr_user *user)
 	spin_unlock(&st->reads_lock);
 }
 
-/* One mapping less.  Context: as above. */
+/* Count one mapping less.  Context: mmap_lock of the process held. */
 static void remove_reader(struct vperfctr_state *st, struct perfctr_user *user)
 {
 	struct mm_struct *mm = NULL;

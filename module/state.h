@@ -122,8 +122,8 @@ struct vperfctr_state {
 	atomic_t files;			/* open file descriptions */
 	unsigned long bits;		/* numbers STATE_...: see above */
 	struct vperfctr_account *account;
-	const struct cred *creator;	/* made it, or the root; see vperfctr_may_use() */
-	const struct cred *may_change;	/* the same; NULL: the owner may not change it */
+	const struct cred *creator;	/* made this state or its root; see vperfctr_may_use() */
+	const struct cred *may_change;	/* `creator`; NULL: the owner may not change the state */
 	wait_queue_head_t wait;		/* for poll */
 	struct work_struct detach_work;
 	struct irq_work sigill_work;	/* queue all three by vperfctr_queue() */
@@ -137,8 +137,8 @@ struct vperfctr_state {
 	/* The process that may read in user mode: see page.c. */
 	spinlock_t reads_lock;
 	bool reads;			/* the state has a share of the hardware */
-	struct perfctr_user *reads_by;	/* NULL: its own process has not mapped it */
-	unsigned int reads_maps;	/* how often it has */
+	struct perfctr_user *reads_by;	/* NULL: the owner's process has not mapped the page */
+	unsigned int reads_maps;	/* mappings of the page by this process */
 
 	struct hlist_node holder;	/* in a list, while it has a share: see holders.c */
 

@@ -693,7 +693,7 @@ struct vperfctr_state *vperfctr_next_of_current(struct vperfctr_state *st)
 	return st;
 }
 
-/* Find the first one.  Context: as above. */
+/* Find the first state of current.  Context: as for vperfctr_next_of_current(). */
 struct vperfctr_state *vperfctr_of_current(void)
 {
 	struct vperfctr_state *st = vperfctr_of(current);

@@ -95,7 +95,7 @@ static __always_inline bool vperfctr_starts_fast(const struct vperfctr_state *st
 	return likely(!READ_ONCE(st->slow) && !perfctr_cpu_sampling_ns);
 }
 
-/* Start the counters, unless they run or must not.  Context: as above. */
+/* Start the counters, unless they run or must not.  Context: as for vperfctr_start_here(). */
 static __always_inline void vperfctr_start(struct vperfctr_state *st)
 {
 	lockdep_assert_irqs_disabled();

@@ -79,7 +79,7 @@ extern perfctr_refusal *perfctr_refused;
 /* static-calls.c: call the service's handler of restarts.  Context: as for resume. */
 void perfctr_tell_restarted(struct perfctr_cpu_state *state);
 
-/* static-calls.c: call the service's watcher.  Context: see there. */
+/* static-calls.c: call the service's watcher.  Context: as for a perfctr_cpu_watcher. */
 void perfctr_tell_watcher(enum perfctr_cpu_event event);
 
 /* True if ireset is 0 in a-mode, or minus a period that can be loaded in i-mode. */

@@ -30,7 +30,7 @@ void perfctr_perf_turned_away(void)
 
 	if (!cpumask_test_cpu(cpu, &turned_away))
 		cpumask_set_cpu(cpu, &turned_away);
-	smp_mb__after_atomic();	/* pairs with the release, see there */
+	smp_mb__after_atomic();	/* the release finds this CPU, or the caller finds the release */
 }
 
 /* perf schedules all events of a CPU again as an event that is pinned to it is opened. */

@@ -95,15 +95,15 @@ static struct {
 
 /* The known state of a CPU's counters.  Sets of them have the firmware's numbers. */
 struct sbi_cpu {
-	u64 id;				/* of the control whose events they have; 0: none */
-	u64 started;			/* those that run */
-	u64 configured;			/* those that have an event */
-	u64 clean;			/* those of them that are stopped, and were cleared */
+	u64 id;				/* of the control whose events the counters have; 0: none */
+	u64 started;			/* counters that run */
+	u64 configured;			/* counters that have an event */
+	u64 clean;			/* configured counters that are stopped, and were cleared */
 	struct mm_struct *reader;	/* scounteren is open, or is being opened, to it */
 	u32 ready;			/* PMU_READY while the counters are claimed, else 0 */
-	u32 saved_scounteren;		/* for those who are no readers */
-	u32 opened_scounteren;		/* for the reader; 0: there is none */
-	u32 readable;			/* by CSR: those that hold nothing from before the claim */
+	u32 saved_scounteren;		/* scounteren of processes that are no readers */
+	u32 opened_scounteren;		/* scounteren of the reader; 0: there is none */
+	u32 readable;			/* bits of scounteren: counters without older counts */
 	struct perfctr_cpu_state *running; /* the state resumed here, if it has counters */
 	struct perfctr_cpu_state *armed; /* the same, if an interrupt may stop its counters */
 	bool idle;			/* the running state's counters have not been started */

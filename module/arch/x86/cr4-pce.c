@@ -596,7 +596,7 @@ bool perfctr_x86_pce_is_late(void)
 
 	if (atomic_read(later_of(current->mm)))
 		return true;
-	smp_rmb();	/* as above */
+	smp_rmb();	/* pairs with end_later(), as in has_no_requests() */
 	return READ_ONCE(cpu->completed) != atomic_read(&cpu->requested);
 }
 

@@ -107,8 +107,8 @@ int perfctr_x86_prepare_here(void)
 		return 0;
 	cpumask_set_cpu(cpu, &started);
 	/*
-	 * Pairs with the release: it finds the bit, or the counters are perf's by now.  Also
-	 * with system_shuts_down(), likewise.
+	 * Pairs with the release: it finds the bit, or the counters are perf's by now.  Pairs
+	 * with system_shuts_down(), too: it finds the bit, or shutting_down is set.
 	 */
 	smp_mb__after_atomic();
 	err = READ_ONCE(shutting_down) ? -EIO : -ENODEV;

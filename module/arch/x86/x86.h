@@ -179,12 +179,12 @@ struct perfctr_x86_pmu {
 	u32 evntsel0;
 	u32 pmc0;			/* the address that the kernel reserves */
 	u32 write_pmc0;			/* the address that writes most bits */
-	u32 step;			/* to the next one, for these three */
+	u32 step;			/* from one counter to the next, for these three MSRs */
 	u32 fixed0;
 	u32 fixed_ctrl;
 	u32 global_ctrl;		/* also the bits of regs.global_ctrl */
 	u32 global_status;		/* overflows, by the same bits */
-	u32 global_clear;		/* likewise */
+	u32 global_clear;		/* clears overflows, by the same bits */
 	u32 debugctl;
 	u32 pebs_enable;		/* may be absent all the same */
 	bool has_cfg;			/* counters have CFG_B and CFG_C, or some of them */
@@ -333,7 +333,7 @@ bool perfctr_x86_pmc_describe(unsigned int width, unsigned int fixed_width,
  * Set nrctrs of a kind of CPU, whose masks are set.
  *
  * Context: A CPU of that kind.
- * Return: as above.
+ * Return: as for perfctr_x86_pmc_describe().
  */
 bool perfctr_x86_pmc_describe_kind(struct vperfctr_info *info);
 
@@ -426,7 +426,7 @@ extern const u32 perfctr_x86_extra_msrs[PERFCTR_X86_NR_EXTRA];
 
 /*
  * Find the extra events of this CPU's kind.
- * @model: as above
+ * @model: as for perfctr_intel_set_quirks()
  * @core_type: EAX of CPUID leaf 1AH, or 0
  *
  * Return: an upper bound of the registers that any kind has.

@@ -42,7 +42,7 @@ static size_t put_utf8(char *to, unsigned long c)
 	return 3;
 }
 
-/* Take "\n" or "\u0041" at *p.  Return: false if it is none. */
+/* Take an escape, as "\n" or "\u0041", at *p.  Return: false: no escape is there. */
 static bool take_escape(char **p, char **to)
 {
 	static const char from[] = "bfnrt\"\\/", means[] = "\b\f\n\r\t\"\\/";

@@ -93,7 +93,7 @@ struct parsing {
 	const struct option_entry *entry;	/* that is set */
 	struct used_option {
 		const struct option_entry *entry;
-		bool letter;		/* that is how it was written */
+		bool letter;		/* the user wrote it as a letter */
 	} *used;			/* before a command was named */
 	unsigned int nrused;
 	bool ended;			/* by "--" */

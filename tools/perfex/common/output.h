@@ -35,10 +35,10 @@ struct output {
 	} way;
 	bool published;
 	int target;			/* the file that is replaced; -1: none */
-	struct stat old;		/* of it, or of OUTPUT_NEW */
+	struct stat old;		/* of the target, or of the file of OUTPUT_NEW */
 	int dir;			/* where the file is, or will be; -1: not known */
-	char base[NAME_MAX + 1];	/* its name there */
-	char temp[32];			/* the name of OUTPUT_RENAME until then */
+	char base[NAME_MAX + 1];	/* the file's name in dir */
+	char temp[32];			/* the name of OUTPUT_RENAME's file until it is published */
 	char room[32];			/* for the name */
 	char kept[PATH_MAX + 32];	/* see output_keep_new() */
 };

@@ -34,7 +34,7 @@ int metrics_load(struct error *e);
 /* Forget all tables. */
 void metrics_forget(void);
 
-/* Add the definitions in a text.  name: of the file, for messages.  Return: as above. */
+/* Add the definitions in a text.  name: of the file, for messages.  Return: 0, or -1 with *e. */
 int metrics_parse(const char *text, const char *name, struct error *e);
 
 /*
