@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Controls, sums and overflows of suspended states, which are the same on all processors;
- * and operations on running states for drivers without faster ones.
+ * Operations on a struct perfctr_cpu_state that are the same on all processors: controls, sums
+ * and overflows of states whose counters are suspended.  For drivers without faster ones, there
+ * are also operations on running states.  thread.c handles a suspend of the system.
  */
 #include <linux/atomic.h>
 #include <linux/bitops.h>
