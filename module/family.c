@@ -3,7 +3,8 @@
  * Inheritance: a thread that is started by one whose control has INHERIT gets a
  * state with the same control and zero sums.  When it ends, its counts are added to
  * the children's sums of the root, which is the state that CONTROL was called for.
- * They are never added to a state's own sums.
+ * They are never added to a state's own sums.  A member's samples go to the root's ring:
+ * see ring.c.
  *
  * Members never outlive the control of their root: vperfctr_dissolve_family() detaches
  * them before the control is changed, stopped or unlinked.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Overflow: from the interrupt to the signal or to the ring.
+ * Overflow: from the interrupt to the signal or to the ring.  ring.c limits the rate of
+ * samples.  On x86, arch/x86/nmi.c stops counters that raise NMIs without end.
  *
  * The interrupt may be an NMI.  It may change a state only if it interrupted user
  * mode, as no other code of this CPU can then be in the middle of a change.

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The page of a state: its mappings, and the page that the child of a fork sees instead. */
+/*
+ * The page of a state: its mappings, and the page that the child of a fork sees instead.  The
+ * drivers store start values and sums in it: see perfctr_page_begin() in arch/common/common.h.
+ */
 #include <linux/gfp.h>
 #include <linux/irqflags.h>
 #include <linux/kernel.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The capabilities of the counters of pmc.c: which registers exist, and the check of
- * the controls that user space asks for.
+ * the controls that user space asks for.  The service has checked the number of counters:
+ * see control.c.
  */
 #include <linux/bitops.h>
 #include <linux/errno.h>

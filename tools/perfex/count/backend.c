@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The part of the kernel that counts: --backend, and VPERFCTR_BACKEND. */
+/*
+ * Whether the module or perf_event counts, as --backend and VPERFCTR_BACKEND say.  If neither is
+ * given, stat/measure.c and record/sample.c try the module first.
+ */
 #include <stdlib.h>
 
 #include "perfex.h"
