@@ -241,7 +241,7 @@ static void give_state(struct attach *a, struct task_struct *task)
 	vperfctr_put(st);	/* not the last one: the thread has its own */
 }
 
-/* A thread may be ending, or have made a state, since it was found. */
+/* Attach to the next threads.  Since it was found, a thread may have made a state, or be ending. */
 static int attach_stopped(void *arg)
 {
 	struct attach *a = arg;

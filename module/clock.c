@@ -72,7 +72,7 @@ static void program_timer(const struct vperfctr_state *st, u64 min_rest)
 		hrtimer_start(timer, at, HRTIMER_MODE_ABS_PINNED_HARD);
 }
 
-/* The owner has been switched in, or its counters have been started. */
+/* Program the timer after the owner was switched in, or its counters were started. */
 void vperfctr_clock_start(const struct vperfctr_state *st)
 {
 	/* A driver may have refused the CPU. */

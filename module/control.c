@@ -56,7 +56,10 @@ static bool is_valid_soft(const struct vperfctr_control *header)
 	       (header->tsc_on || !(header->soft & VPERFCTR_SOFT_TASK_CLOCK));
 }
 
-/* The thread time is the TSC's sum.  Periods of counters are throttled in another way. */
+/*
+ * Check a period of the thread time, which is the TSC's sum.  A control cannot have periods of
+ * counters, too: these are throttled in another way.
+ */
 static noinline int check_clock(const struct vperfctr_control *header)
 {
 	if (!vperfctr_clock_available())
@@ -283,8 +286,8 @@ static void start_if_own(struct vperfctr_state *st)
 }
 
 /*
- * A member that gets a control of its own leaves its family.  A close of that family's root
- * still waits for the end of its detachment: see vperfctr_flush_detached().
+ * Take a member that gets a control of its own out of its family.  A close of that family's
+ * root still waits for the end of the member's detachment: see vperfctr_flush_detached().
  */
 static void become_root(struct vperfctr_state *st, struct change *change)
 {

@@ -150,7 +150,8 @@ static void stop_slot(struct cpu_slot *slot)
 }
 
 /*
- * The driver cannot count on the CPU of a slot, which has come online and is tried again.
+ * Note that the driver cannot count on the CPU of a slot, which has come online and is tried
+ * again.
  *
  * Context: resume.
  * Return: false if the state is not that of a slot.
@@ -285,7 +286,7 @@ static void turn(struct vperfctr_cpus *set, bool on)
 	}
 }
 
-/* No sample will follow by this control.  Context: the slots are off. */
+/* Account for the overflows since the last sample by this control.  Context: the slots are off. */
 static void end_samples(struct vperfctr_cpus *set)
 {
 	unsigned int i;

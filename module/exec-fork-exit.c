@@ -120,7 +120,7 @@ static struct vperfctr_probe {
 	{ "task_rename", vperfctr_probe_rename },
 };
 
-/* The tracepoints are not exported by name. */
+/* Find the probes' tracepoints, which the kernel does not export by name. */
 static void find_tracepoint(struct tracepoint *tp, void *unused)
 {
 	unsigned int i;

@@ -221,7 +221,7 @@ static void add_to_reader(struct vperfctr_reader *reader, const struct vperfctr_
 		vperfctr_soft_add(reader->soft, &st->soft_sums);
 }
 
-/* A set has no thread of its own: its status is that of its members. */
+/* Give a set the status of a member: the set has no thread of its own. */
 static void report_to_set(struct vperfctr_state *root, const struct vperfctr_state *st)
 {
 	if (test_bit(STATE_PRIVILEGED, &st->bits))
@@ -319,8 +319,8 @@ bool vperfctr_is_over(struct vperfctr_state *st)
 }
 
 /*
- * A state has left this family, by its end or by a control of its own: wake pollers that wait
- * for the last one.
+ * Wake pollers that wait for the last member, after one has left the family, by its end or by a
+ * control of its own.
  */
 void vperfctr_wake_if_over(struct vperfctr_state *root)
 {

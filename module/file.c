@@ -83,9 +83,9 @@ static void release_after_exit(struct vperfctr_state *st)
 }
 
 /*
- * A descriptor is being closed.  The release must not wait for the last reference to
- * the file.  A mapping has one too, and outlives its process while something else
- * holds the mm, such as arch/x86/cr4-pce.c or a reader of /proc/PID.
+ * Release the state as a descriptor is closed, after the owner's exit.  The release must not
+ * wait for the last reference to the file.  A mapping has one too, and outlives its process
+ * while something else holds the mm, such as arch/x86/cr4-pce.c or a reader of /proc/PID.
  *
  * Context: may sleep.  An exec closes descriptors with exec_update_lock held.
  */

@@ -60,7 +60,7 @@ void vperfctr_unhold(struct vperfctr_state *st)
 	spin_unlock(&lists[i].lock);
 }
 
-/* The set counts for the process that starts it, though others may have its descriptor. */
+/* Note the process that starts a set as its holder, though others may have the descriptor. */
 void vperfctr_hold_cpus(struct vperfctr_cpus_holder *holder)
 {
 	holder->pid = get_pid(task_tgid(current));
@@ -85,7 +85,7 @@ struct comm {
 	char text[TASK_COMM_LEN];
 };
 
-/* A process chooses its name, and must not command the reader's terminal by it. */
+/* Copy a process's name.  The process chooses it, and must not command the reader's terminal. */
 static void copy_comm(struct comm *to, struct task_struct *task)
 {
 	char *p;
@@ -98,8 +98,8 @@ static void copy_comm(struct comm *to, struct task_struct *task)
 }
 
 /*
- * perf says that dmesg may tell why it gets no counters, and suggests to look for "perf".  The
- * kernel has no hook where it refuses them.
+ * Log who counts, once an hour.  perf says that dmesg may tell why it gets no counters, and
+ * suggests to look for "perf".  The kernel has no hook where it refuses them.
  *
  * Context: the counters have just been taken; the caller serialises.
  */
@@ -209,7 +209,7 @@ static int vperfctr_holders_show(struct seq_file *m, void *unused)
 	return 0;
 }
 
-/* Without /proc, there is no file. */
+/* Make /proc/vperfctr.  A failure is ignored: then the file is missing. */
 void vperfctr_holders_init(void)
 {
 	unsigned int i;
@@ -219,7 +219,7 @@ void vperfctr_holders_init(void)
 	proc_create_single(FILE_NAME, 0444, NULL, vperfctr_holders_show);
 }
 
-/* Waits for readers. */
+/* Remove /proc/vperfctr, and wait for its readers. */
 void vperfctr_holders_exit(void)
 {
 	remove_proc_entry(FILE_NAME, NULL);

@@ -147,7 +147,7 @@ static int write_cpus(u32 __user *arg_nrwords, u32 nrwords, u32 __user *mask, cp
 	return 0;
 }
 
-/* The mask follows the structure, of which the caller may know a larger version. */
+/* Write a mask of CPUs behind the structure, of which the caller may know a larger version. */
 static int vperfctr_cpus_ioctl(struct vperfctr_cpu_mask __user *arg, cpu_test *test)
 {
 	struct vperfctr_cpu_mask req;

@@ -135,7 +135,7 @@ static void end_members(struct joint *j)
 	j->nr = 0;
 }
 
-/* The driver has refused to resume the joint state here. */
+/* Stop the members on this CPU, where the driver has refused to resume the joint state. */
 static noinline void refuse_members(struct joint *j)
 {
 	unsigned int i;
@@ -171,13 +171,13 @@ static void suspend_members(struct joint *j)
 	j->st->pending = false;
 }
 
-/* The driver cannot count on this CPU: see refuse_cpu().  Context: resume_members(). */
+/* Note that the driver cannot count on this CPU: see refuse_cpu().  Context: resume_members(). */
 void vperfctr_joint_refused(void)
 {
 	joint_here()->refused = true;
 }
 
-/* The driver has stopped the joint state, and started it or refused to. */
+/* Update the members after the driver has stopped the joint state, and started it or refused to. */
 void vperfctr_joint_restarted(void)
 {
 	struct joint *j = joint_here();

@@ -368,7 +368,7 @@ void vperfctr_records_forget(struct vperfctr_sampler *sampler)
 	}
 }
 
-/* An exec gives the new program's name before its mappings are made. */
+/* Record a name.  An exec gives the new program's name before its mappings are made. */
 static void record_name(struct vperfctr_state *st, const char *name)
 {
 	struct item *item;
@@ -384,7 +384,7 @@ static void record_name(struct vperfctr_state *st, const char *name)
 	submit_or_hold(st->sampler, item);
 }
 
-/* A tracepoint probe.  A name that another thread gives is not told. */
+/* The tracepoint probe of a new name.  A name that another thread gives is not recorded. */
 void vperfctr_probe_rename(void *unused, struct task_struct *task, const char *name)
 {
 	struct vperfctr_state *st;
@@ -420,8 +420,8 @@ static void record_mapping(struct vperfctr_state *st, const struct vm_area_struc
 }
 
 /*
- * The thread's exec is over.  If it ends the counting, its mappings are not told: the file
- * may give privileges.
+ * Submit the records that an exec has held back, at its end.  If the exec ends the counting, its
+ * mappings are discarded: the file may give privileges.
  *
  * Context: interrupts disabled; the thread is current.
  */
@@ -606,7 +606,11 @@ static void queue_worker(struct irq_work *kick)
 	queue_work(system_dfl_wq, &records->work);
 }
 
-/* A consumer has made room.  Its change of the tail is ordered before. */
+/*
+ * Write waiting records, after a consumer has made room.
+ *
+ * Context: the consumer's change of the tail is ordered before.
+ */
 void vperfctr_records_continue(struct vperfctr_records *records)
 {
 	if (READ_ONCE(records->full) && xchg(&records->full, false))

@@ -222,7 +222,7 @@ static int remote_call(struct vperfctr_state *st, struct vperfctr_call *call)
 	return call->err;
 }
 
-/* As remote_call(), for an operation that detaches the state. */
+/* Do what remote_call() does, for an operation that detaches the state. */
 static int remote_detach(struct vperfctr_state *st, struct vperfctr_call *call)
 {
 	int err = remote_call(st, call);

@@ -596,7 +596,7 @@ void vperfctr_ring_put(struct vperfctr_sampler *sampler)
 	vperfctr_free(sampler);
 }
 
-/* The owner has executed a file.  It is its process's only thread, hence the first one. */
+/* Follow an exec of the owner, which is then its process's only thread, hence the first one. */
 void vperfctr_ring_exec(struct vperfctr_state *st)
 {
 	if (st->sampler)
@@ -794,7 +794,7 @@ static int refuse_second(const struct vperfctr_buffer *ring, struct vperfctr_rin
 	return put_sizes(&sizes, arg) ?: -EEXIST;
 }
 
-/* As vperfctr_ring_create(); `kb` have been charged. */
+/* Do what vperfctr_ring_create() does, after `kb` kilobytes have been charged. */
 static int create_charged(struct vperfctr_state *st, const struct vperfctr_ring *req,
 			  unsigned int nrthreads, unsigned int kb)
 {

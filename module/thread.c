@@ -149,9 +149,8 @@ static void send_sigill(struct irq_work *work)
 }
 
 /*
- * The owner has come to a CPU that cannot count it, and is not counted there.  If its
- * CONTROL has narrowed its affinity, it was moved after that: stop counting and send
- * SIGILL.
+ * Do not count the owner on this CPU, which cannot count the control.  If its CONTROL has
+ * narrowed its affinity, it was moved after that: stop counting and send SIGILL.
  */
 void vperfctr_enter_forbidden_cpu(struct vperfctr_state *st)
 {
@@ -164,7 +163,8 @@ void vperfctr_enter_forbidden_cpu(struct vperfctr_state *st)
 }
 
 /*
- * The driver cannot count on this CPU, which it has just tried for the first time.
+ * Refuse this CPU to a state: the driver cannot count on the CPU, which it has just tried for the
+ * first time.
  *
  * Context: as for vperfctr_start_here(), which has set st->cpu.
  */
@@ -184,7 +184,7 @@ static void refuse_cpu(struct perfctr_cpu_state *state)
 }
 
 /*
- * The driver has stopped and started the counters of this CPU.
+ * Update the joint state after the driver has stopped and started the counters of this CPU.
  *
  * Context: interrupts disabled.
  */
@@ -291,7 +291,7 @@ static void reap_work(struct irq_work *work)
 	vperfctr_finish_detach_later(container_of(work, struct vperfctr_state, reap_work));
 }
 
-/* The switch-out of a state that does not count alone. */
+/* Switch out a state that does not count alone. */
 static noinline void sched_out_other(struct vperfctr_state *st)
 {
 	if (!READ_ONCE(st->owner))
@@ -311,7 +311,7 @@ static void vperfctr_sched_out(struct preempt_notifier *notifier, struct task_st
 		sched_out_other(st);
 }
 
-/* The slow path of the switch-in.  An interrupt may have started the counters before. */
+/* Switch in a state by the slow path.  An interrupt may have started the counters before. */
 static noinline void sched_in_other(struct vperfctr_state *st, int cpu)
 {
 	if (READ_ONCE(st->remote))

@@ -48,7 +48,7 @@ static bool take_signal(struct vperfctr_state *st, struct kernel_siginfo *info)
 	return due;
 }
 
-/* The signal could not be queued.  It may be outdated meanwhile. */
+/* Try later to send a signal that could not be queued.  It may be outdated meanwhile. */
 static void retry_signal(struct vperfctr_state *st)
 {
 	local_irq_disable();

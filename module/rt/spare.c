@@ -184,7 +184,11 @@ void vperfctr_unspare(void *spare)
 	raw_spin_unlock_irqrestore(&small.lock, flags);
 }
 
-/* A worker fills it, so that no user's memory cgroup is charged for what all use. */
+/*
+ * Let a worker fill the stock, so that no user's memory cgroup is charged for what all use.
+ *
+ * Return: false if a part of the stock is still empty.
+ */
 static bool fill_by_worker(void)
 {
 	if (READ_ONCE(states.nr) < STOCK / 2 || READ_ONCE(small.nr) < STOCK / 2) {

@@ -184,13 +184,13 @@ void perfctr_x86_pmi_lose(unsigned int cpu)
 	WRITE_ONCE(per_cpu_ptr(&pmi_cpu, cpu)->ready, false);
 }
 
-/* The kernel masks LVTPC before suspend, so a masked LVTPC proves nothing about the CPU. */
+/* Do not take a masked LVTPC for an overflow any more: the kernel masks it before suspend. */
 void perfctr_x86_pmi_sleep(void)
 {
 	WRITE_ONCE(this_cpu_ptr(&pmi_cpu)->ready, false);
 }
 
-/* The CPU has been asleep, and LVTPC is lost. */
+/* Unmask LVTPC, which a CPU loses when it sleeps. */
 void perfctr_x86_pmi_forget(void)
 {
 	if (!driver)

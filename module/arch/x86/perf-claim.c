@@ -130,7 +130,10 @@ static bool gives_rdpmc(const struct perf_event *event)
 	return event->hw.flags & PERFCTR_EVENT_USER_READ;
 }
 
-/* Each mapping counts as a process with a page.  Clear before the right is given. */
+/*
+ * Let perf map an event.  Each mapping that gives RDPMC counts as a process with a page, so clear
+ * the counters before perf gives the right.
+ */
 static void divert_event_mapped(struct perf_event *event, struct mm_struct *mm)
 {
 	atomic_inc(&nr_mapping);

@@ -51,8 +51,8 @@ static bool registers_exist(const struct vperfctr_info *kind)
 }
 
 /*
- * Version 6 has other addresses for all registers of a counter, which perf uses.  A counter
- * need not be at the old ones, too: leave it out.
+ * Leave out the counters that do not exist at the old addresses.  Version 6 has other ones for
+ * all registers of a counter, which perf uses.
  */
 static void leave_out_absent(struct vperfctr_info *info)
 {

@@ -190,7 +190,7 @@ static void save_cfg(u32 msr, u64 *saved)
 		*saved = 0;	/* the counter does not have it */
 }
 
-/* After a sleep firmware may have left another value than the one that is saved. */
+/* Clear a CFG register.  After a sleep, it may have another value than the one that is saved. */
 static void clear_cfg(u32 msr, u64 *saved)
 {
 	u64 value;
@@ -224,7 +224,7 @@ static bool unfreeze(void)
 	return freeze;
 }
 
-/* Other units use other bits of the register, and may have changed them meanwhile. */
+/* Let overflows freeze the counters again.  Other units may have changed other bits meanwhile. */
 static void freeze_again(void)
 {
 	u64 value;
@@ -450,7 +450,7 @@ void perfctr_x86_pmc_cpu_forget(void)
 	clear_registers(this_cpu_ptr(&perfctr_x86_pmc_cpu));
 }
 
-/* The interrupted code may be using these registers.  It starts no counter after this. */
+/* Stop the counters for good.  The interrupted code may be using them, but starts none any more. */
 void perfctr_x86_pmc_cpu_halt(void)
 {
 	struct pmc_cpu *cpu = this_cpu_ptr(&perfctr_x86_pmc_cpu);
@@ -484,8 +484,8 @@ static void write_clear(u64 *cached, u32 msr, u64 keep)
 }
 
 /*
- * A kernel that finds a counter enabled as it boots reports firmware that is broken, and
- * an overflow would raise an interrupt that it does not expect.
+ * Leave no counter enabled to the next kernel.  A kernel that finds one as it boots reports
+ * broken firmware, and does not expect the interrupt of an overflow.
  */
 void perfctr_x86_pmc_cpu_quiet(void)
 {

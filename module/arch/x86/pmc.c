@@ -316,8 +316,8 @@ static void repair_global_ctrl(u64 mine)
 }
 
 /*
- * The counters may have been stopped before this NMI, so that nothing else writes the global
- * control, and a counter that is kept would stand still.
+ * Write the global control back after perf's handler.  The counters may have been stopped before
+ * this NMI.  Then nothing else writes this register, and a counter that is kept would stand still.
  */
 void perfctr_x86_pmc_repair(void)
 {

@@ -66,9 +66,11 @@ static bool is_late_here(void)
 }
 
 /*
- * perf withdraws its own right from an mm before it interrupts the CPUs.  A resume in
- * between finds CR4.PCE set, and infers rdpmc=2, as nothing tells how long perf takes.  It
- * can only with version 6, where perf may have events while the counters are claimed.
+ * Infer from CR4.PCE that rdpmc=2 is in force.  This can be wrong: perf withdraws its own
+ * right from an mm before it interrupts the CPUs.  A resume in between finds CR4.PCE set, as
+ * nothing tells how long perf takes.  That happens only with version 6, where perf may have
+ * events while the counters are claimed.
+ *
  * The error clears counters more often than needed.  So no withdrawal may depend on it:
  * see perfctr_own_changed().  The next one corrects it: see perfctr_x86_deny_always().
  */
@@ -78,13 +80,16 @@ void perfctr_x86_infer_always(void)
 		set_always(true);
 }
 
-/* The kernel has switched this CPU to an mm, and CR4.PCE is clear: rdpmc=2 is not in force. */
+/*
+ * Note that rdpmc=2 is not in force: the kernel has switched this CPU to an mm, and CR4.PCE is
+ * clear.
+ */
 void perfctr_x86_deny_always(void)
 {
 	set_always(false);
 }
 
-/* If RDPMC works for an mm that is not allowed it, rdpmc=2 is in force. */
+/* Find out whether rdpmc=2 is in force: then RDPMC works for an mm that is not allowed it. */
 static void look_for_always(void)
 {
 	preempt_disable();
@@ -207,7 +212,7 @@ static bool any_leaves(void)
 	return !cpumask_empty(&leaving);
 }
 
-/* A second without an unmapping has passed. */
+/* Lower the level once a second without an unmapping has passed. */
 static void lower_level(struct work_struct *work)
 {
 	unsigned long due = READ_ONCE(last_removal) + HZ, now = jiffies;
@@ -253,8 +258,8 @@ void perfctr_mm_added(void)
 /* ---- what runs for no thread ----------------------------------------------- */
 
 /*
- * Counters that were left running while no process could look run on for threads that sleep.  If
- * it turns out that processes can look, this work stops them on all CPUs.
+ * Stop on all CPUs the counters that run for no thread.  They were left running while no process
+ * could look, and it has turned out that processes can.
  */
 static void stop_free_work(struct work_struct *work)
 {
@@ -266,7 +271,10 @@ static void stop_free_work(struct work_struct *work)
 
 static DECLARE_DELAYED_WORK(stop_free_later, stop_free_work);
 
-/* With version 6 a process can cause the error of perfctr_x86_infer_always() over and over. */
+/*
+ * Stop such counters a moment later: with version 6, a process can cause the error of
+ * perfctr_x86_infer_always() over and over.
+ */
 static void stop_free_counters(struct irq_work *work)
 {
 	queue_delayed_work(system_dfl_wq, &stop_free_later, HZ / 10);
@@ -350,7 +358,10 @@ bool perfctr_own_changed(struct perfctr_user *user)
 	return false;
 }
 
-/* An mm without users runs no thread again, and its CPUs leave it for another mm. */
+/*
+ * Pass a change of the right on to the CPUs.  An mm without users needs that no more: its CPUs
+ * leave it for another mm.
+ */
 void perfctr_own_followup(struct mm_struct *mm, bool allowed)
 {
 	if (atomic_read(&mm->mm_users))

@@ -135,9 +135,9 @@ static int try_each_counter(u64 counters, bool (*works)(u32 map), const char *fa
 }
 
 /*
- * A hypervisor that counts with counters of the host may not have enough for all at once:
- * the host's NMI watchdog may hold one.  Those that it cannot provide count nothing, and
- * nothing else shows that.
+ * Try all counters at once.  A hypervisor that counts with counters of the host may not have
+ * enough: the host's NMI watchdog may hold one.  Counters that the hypervisor cannot provide
+ * count nothing, and nothing else shows that.
  */
 static int try_together(u64 counters)
 {
