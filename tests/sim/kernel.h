@@ -70,6 +70,7 @@ typedef __s64 s64;
 #define ilog2(x)		(63 - __builtin_clzll(x))
 #define is_power_of_2(x)	((x) && !((x) & ((x) - 1)))
 #define hweight32(x)		((unsigned int)__builtin_popcount(x))
+#define __ffs(x)		((unsigned int)__builtin_ctzl(x))
 #define hweight64(x)		((unsigned int)__builtin_popcountll(x))
 #define fls64(x)		((x) ? 64 - __builtin_clzll(x) : 0)
 #define strscpy(to, from, size)	snprintf(to, size, "%s", from)

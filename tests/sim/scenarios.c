@@ -2289,6 +2289,7 @@ const struct scenario sim_scenarios[] = {
 	{ "perf_waits", sim_perf_waits, 2 },
 	{ "any_kind_one_driver", sim_any_kind, 3,
 	  { sim_one_driver, .configure_other = sim_small_core, .others = 2 } },
+	{ "perf_shares", sim_perf_competes, 3, { sim_shares } },
 #endif
 };
 

@@ -27,6 +27,11 @@
  * which calls our handler on a claimed CPU.  The kernel decides whether it is an NMI
  * ("irqchip.gicv3_pseudo_nmi"); our handler works in both contexts.
  *
+ * With the parameter perf_counters, perf keeps some counters, and a CPU is claimed without
+ * these: it is shared.  Reservations and claims look only at the others.  An event may be added
+ * anywhere, and goes again if it got another counter.  The functions on the whole unit act on
+ * perf's counters alone: see shared.c.
+ *
  * Removing a CPU from the driver's set of CPUs, supported_cpus, would be simpler.
  * It worked up to Linux 6.18.  Later kernels use the set for the interrupt too, and
  * disable the interrupt for good on a CPU that is not in it.
@@ -41,10 +46,13 @@
 #include <linux/smp.h>
 #include <asm/irq_regs.h>
 
+#include "../../compat/arm-pmu.h"
 #include "../../compat/pmu.h"
 #include "../common/find-pmu.h"
 #include "../common/perf-wait.h"
 #include "arm64.h"
+#include "regs.h"
+#include "shared.h"
 
 /* NULL: the kernel has no driver for this CPU, and perf never uses its registers. */
 static DEFINE_PER_CPU(struct arm_pmu *, pmu_here);
@@ -55,10 +63,16 @@ static DEFINE_PER_CPU(struct arm_pmu *, pmu_here);
  */
 static DEFINE_PER_CPU(bool, is_claimed);
 
+/* perf's counters while the others are claimed, as bits of PMCNTENSET_EL0 and of used_mask. */
+static DEFINE_PER_CPU(u64, kept);
+static DEFINE_PER_CPU(unsigned long, kept_map);
+
 /* The drivers' own functions.  One set serves all CPUs: others are forbidden. */
 static struct {
 	irqreturn_t (*handle_irq)(struct arm_pmu *pmu);
 	int (*add)(struct perf_event *event, int flags);
+	void (*enable)(struct perf_event *event);
+	void (*disable)(struct perf_event *event);
 	void (*start)(struct arm_pmu *pmu);
 	void (*stop)(struct arm_pmu *pmu);
 	void (*reset)(void *pmu);
@@ -107,17 +121,44 @@ bool perfctr_arm64_perf_has_kinds(unsigned int cpu)
 	return pmu && !cpumask_subset(cpu_present_mask, &pmu->supported_cpus);
 }
 
-/* True if an event of perf's is on a CPU, or is being added there. */
-static bool has_events(struct arm_pmu *pmu, unsigned int cpu)
+/* The map of counters in use, of which there are at most 33. */
+static unsigned long *used_map(struct arm_pmu *pmu, unsigned int cpu)
 {
-	const unsigned long *map = per_cpu_ptr(pmu->hw_events, cpu)->used_mask;
+	return per_cpu_ptr(pmu->hw_events, cpu)->used_mask;
+}
+
+/*
+ * True if an event must not be on a shared CPU.  For reads in user mode, or with records of
+ * branches, the driver sets up more than its counter, whenever it starts the unit.
+ */
+static bool is_unsharable(struct perf_event *event)
+{
+	return event->hw.flags & PERFCTR_ARM_USER_READ || has_branch_stack(event);
+}
+
+/* An event that has just been removed is freed after a grace period. */
+static bool has_unsharable(struct arm_pmu *pmu, unsigned int cpu)
+{
+	struct perf_event **events = per_cpu_ptr(pmu->hw_events, cpu)->events;
+	struct perf_event *event;
+	bool found = false;
 	unsigned int i;
 
-	for (i = 0; i < BITS_TO_LONGS(ARMPMU_MAX_HWEVENTS); i++) {
-		if (READ_ONCE(map[i]))
-			return true;
+	rcu_read_lock();
+	for (i = 0; i < ARMPMU_MAX_HWEVENTS && !found; i++) {
+		event = READ_ONCE(events[i]);
+		found = event && is_unsharable(event);
 	}
-	return false;
+	rcu_read_unlock();
+	return found;
+}
+
+/* True if an event of perf's is on a CPU, or is being added there, where it must not be. */
+static bool has_events(struct arm_pmu *pmu, unsigned int cpu)
+{
+	if (READ_ONCE(*used_map(pmu, cpu)) & ~per_cpu(kept_map, cpu))
+		return true;
+	return per_cpu(kept, cpu) && has_unsharable(pmu, cpu);
 }
 
 bool perfctr_perf_is_busy(unsigned int cpu)
@@ -135,10 +176,12 @@ bool perfctr_perf_claim(void)
 		return true;
 	if (has_events(pmu, smp_processor_id()))
 		return false;
+	perfctr_arm64_shared_begin(this_cpu_read(kept));
 	/* A pseudo-NMI in between must not find counters in use that have no event. */
 	this_cpu_write(is_claimed, true);
 	barrier();
-	bitmap_fill(this_cpu_ptr(pmu->hw_events)->used_mask, ARMPMU_MAX_HWEVENTS);
+	*used_map(pmu, smp_processor_id()) |=
+		GENMASK(ARMPMU_MAX_HWEVENTS - 1, 0) & ~this_cpu_read(kept_map);
 	return true;
 }
 
@@ -148,21 +191,33 @@ void perfctr_perf_release(unsigned int cpu)
 
 	if (!pmu)
 		return;
-	bitmap_zero(per_cpu_ptr(pmu->hw_events, cpu)->used_mask, ARMPMU_MAX_HWEVENTS);
+	*used_map(pmu, cpu) &= per_cpu(kept_map, cpu);
 	barrier();
 	per_cpu(is_claimed, cpu) = false;
 }
 
 /*
  * The driver resets the unit when a CPU wakes up.  It could not do so while the CPU
- * was claimed, so do it now.
+ * was claimed, so do it now, unless perf counts here.
  */
 void perfctr_arm64_perf_reset(void)
 {
 	struct arm_pmu *pmu = this_cpu_read(pmu_here);
 
-	if (pmu)
+	if (pmu && !*used_map(pmu, smp_processor_id()))
 		theirs.reset(pmu);
+}
+
+u64 perfctr_arm64_kept_here(void)
+{
+	return this_cpu_read(kept);
+}
+
+bool perfctr_arm64_kept_idle(void)
+{
+	struct arm_pmu *pmu = this_cpu_read(pmu_here);
+
+	return !pmu || !(*used_map(pmu, smp_processor_id()) & this_cpu_read(kept_map));
 }
 
 /* ---- replacements of the driver's functions --------------------------------- */
@@ -179,23 +234,55 @@ static bool belongs_to_perf(void)
 	return !this_cpu_read(is_claimed);
 }
 
+/* True if perf may use all counters of this CPU. */
+static bool has_all(void)
+{
+	return likely(!READ_ONCE(perfctr_reserved)) ||
+	       cpumask_test_cpu(smp_processor_id(), &perfctr_forbid_cpus);
+}
+
 /* See compat/pmu.h. */
 static bool perfctr_perf_may_begin(void)
 {
 	smp_rmb();	/* pairs with step_in, as above */
-	if (likely(!READ_ONCE(perfctr_reserved)) ||
-	    cpumask_test_cpu(smp_processor_id(), &perfctr_forbid_cpus))
+	if (has_all() || this_cpu_read(kept))
 		return true;
 	/* Pairs with the release: it finds this CPU, or this finds that it has happened. */
 	perfctr_perf_turned_away();
 	return !READ_ONCE(perfctr_reserved);
 }
 
+/* The driver's functions close the counters to user mode: open them again to our reader. */
+static void restore_user(u64 before)
+{
+	if (perfctr_read_user() != before)
+		perfctr_write_user(before);
+}
+
 static irqreturn_t divert_handle_irq(struct arm_pmu *pmu)
 {
+	irqreturn_t ret = IRQ_NONE;
+
 	if (belongs_to_perf())
 		return theirs.handle_irq(pmu);
-	return overflow_handler(get_irq_regs()) ? IRQ_HANDLED : IRQ_NONE;
+	if (this_cpu_read(kept) && perfctr_arm64_shared_overflows()) {
+		u64 user = perfctr_read_user();
+
+		ret = theirs.handle_irq(pmu);
+		restore_user(user);
+	}
+	/* After theirs, which may have cleared our flags. */
+	return overflow_handler(get_irq_regs()) ? IRQ_HANDLED : ret;
+}
+
+/* True if an event that has been added may stay. */
+static bool may_stay(struct perf_event *event)
+{
+	if (!this_cpu_read(kept))
+		return perfctr_perf_may_begin();
+	/* perf has the first of its counters that are free, so both of a pair are kept. */
+	return has_all() || ((this_cpu_read(kept_map) & BIT(event->hw.idx)) &&
+			     !is_unsharable(event));
 }
 
 /*
@@ -207,32 +294,81 @@ static int divert_add(struct perf_event *event, int flags)
 {
 	int err;
 
-	smp_rmb();	/* pairs with step_in, as above */
+	if (!belongs_to_perf() && this_cpu_read(kept))
+		perfctr_arm64_perf_comes();
 	err = theirs.add(event, flags);
 	if (err)
 		return err;
 	smp_mb();	/* pairs with perfctr_cpu_reserve() */
-	if (likely(perfctr_perf_may_begin()) || event->group_leader->attr.pinned)
+	if (likely(may_stay(event)) || event->group_leader->attr.pinned)
 		return 0;
 	event->pmu->del(event, 0);
 	return -EAGAIN;
 }
 
+/* True if this CPU is claimed, but for some counters of perf's. */
+static bool is_shared(void)
+{
+	return !belongs_to_perf() && this_cpu_read(kept);
+}
+
+static void divert_enable(struct perf_event *event)
+{
+	const bool shared = is_shared();
+
+	theirs.enable(event);
+	if (shared)
+		perfctr_arm64_shared_enabled();
+}
+
+/* The counters of an event, as bits of PMCNTENSET_EL0.  The lower one of a pair has no event. */
+static u64 counters_of(const struct perf_event *event)
+{
+	struct arm_pmu *pmu = to_arm_pmu(event->pmu);
+	const struct pmu_hw_events *hw_events = this_cpu_ptr(pmu->hw_events);
+	int idx = event->hw.idx;
+	u64 counters = perfctr_driver_counter(idx);
+
+	if ((event->hw.flags & ARMPMU_EVT_64BIT) && idx > 0 && !hw_events->events[idx - 1] &&
+	    (*hw_events->used_mask & this_cpu_read(kept_map) & BIT(idx - 1)))
+		counters |= perfctr_driver_counter(idx - 1);
+	return counters;
+}
+
+static void divert_disable(struct perf_event *event)
+{
+	theirs.disable(event);
+	if (is_shared())
+		perfctr_arm64_shared_disabled(counters_of(event));
+}
+
 static void divert_start(struct arm_pmu *pmu)
 {
-	if (belongs_to_perf())
+	if (belongs_to_perf()) {
 		theirs.start(pmu);
+	} else if (this_cpu_read(kept)) {
+		u64 user = perfctr_read_user();
+
+		perfctr_arm64_shared_start();
+		/* It also sets up what KVM's guests count. */
+		if (!perfctr_arm64_kept_idle())
+			theirs.start(pmu);
+		restore_user(user);
+	}
 }
 
 static void divert_stop(struct arm_pmu *pmu)
 {
 	if (belongs_to_perf())
 		theirs.stop(pmu);
+	else if (this_cpu_read(kept))
+		perfctr_arm64_shared_stop();
 }
 
+/* A shared CPU has lost its registers, and our notifier sets up our counters after this. */
 static void divert_reset(void *pmu)
 {
-	if (belongs_to_perf())
+	if (belongs_to_perf() || this_cpu_read(kept))
 		theirs.reset(pmu);
 }
 
@@ -241,6 +377,7 @@ static bool is_same_driver(const struct arm_pmu *pmu)
 {
 	return !theirs.add ||
 	       (theirs.handle_irq == pmu->handle_irq && theirs.add == pmu->pmu.add &&
+		theirs.enable == pmu->enable && theirs.disable == pmu->disable &&
 		theirs.start == pmu->start && theirs.stop == pmu->stop &&
 		theirs.reset == pmu->reset && perfctr_filter_is_saved(&pmu->pmu));
 }
@@ -249,7 +386,11 @@ bool perfctr_perf_step_in(unsigned int cpu, bool (*overflow)(struct pt_regs *reg
 {
 	struct arm_pmu *pmu = per_cpu(pmu_here, cpu);
 
-	if (!pmu || pmu->handle_irq == divert_handle_irq)
+	if (!pmu)
+		return true;
+	per_cpu(kept, cpu) = perfctr_arm64_kept_by_perf();
+	per_cpu(kept_map, cpu) = perfctr_driver_map(per_cpu(kept, cpu));
+	if (pmu->handle_irq == divert_handle_irq)
 		return true;
 	if (!is_same_driver(pmu))
 		return false;
@@ -257,6 +398,8 @@ bool perfctr_perf_step_in(unsigned int cpu, bool (*overflow)(struct pt_regs *reg
 		overflow_handler = overflow;
 		theirs.handle_irq = pmu->handle_irq;
 		theirs.add = pmu->pmu.add;
+		theirs.enable = pmu->enable;
+		theirs.disable = pmu->disable;
 		theirs.start = pmu->start;
 		theirs.stop = pmu->stop;
 		theirs.reset = pmu->reset;
@@ -266,6 +409,10 @@ bool perfctr_perf_step_in(unsigned int cpu, bool (*overflow)(struct pt_regs *reg
 	perfctr_filter_step_in(&pmu->pmu);
 	WRITE_ONCE(pmu->handle_irq, divert_handle_irq);
 	WRITE_ONCE(pmu->pmu.add, divert_add);
+	if (perfctr_arm64_shares()) {
+		WRITE_ONCE(pmu->enable, divert_enable);
+		WRITE_ONCE(pmu->disable, divert_disable);
+	}
 	WRITE_ONCE(pmu->start, divert_start);
 	WRITE_ONCE(pmu->stop, divert_stop);
 	WRITE_ONCE(pmu->reset, divert_reset);
@@ -284,6 +431,8 @@ void perfctr_perf_step_out(void)
 		WRITE_ONCE(pmu->reset, theirs.reset);
 		WRITE_ONCE(pmu->stop, theirs.stop);
 		WRITE_ONCE(pmu->start, theirs.start);
+		WRITE_ONCE(pmu->disable, theirs.disable);
+		WRITE_ONCE(pmu->enable, theirs.enable);
 		WRITE_ONCE(pmu->pmu.add, theirs.add);
 		WRITE_ONCE(pmu->handle_irq, theirs.handle_irq);
 		perfctr_filter_step_out(&pmu->pmu);

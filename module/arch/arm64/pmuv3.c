@@ -28,6 +28,7 @@
 
 #include "arm64.h"
 #include "regs.h"
+#include "shared.h"
 
 /* PMCR_EL0 */
 #define PMCR_E			BIT_ULL(0)	/* enable all counters */
@@ -86,7 +87,8 @@ struct pmu_kind {
 	u64 extended_events;		/* event 4000h + i */
 	u64 type_bits;			/* bits of PMEVTYPERn_EL0 that users may set */
 	u32 midr;
-	bool has_cycles;		/* the cycle counter counts what CPU_CYCLES counts */
+	bool has_cycles;		/* the cycle counter is ours, and counts CPU_CYCLES */
+	u64 kept;			/* the counters that perf keeps: see shared.c */
 };
 
 /* By the kind's number. */
@@ -108,6 +110,7 @@ struct pmu_cpu {
 	u64 intr;			/* PMINTENSET_EL1 */
 	struct mm_struct *reader;	/* PMUSERENR_EL0 is open, or is being opened, to it */
 	u32 ready;			/* PMU_READY while the counters are claimed, else 0 */
+	u64 clear;			/* PMCR_EL0, to clear all counters; 0: perf has some */
 	bool dirty;			/* counters may hold counts; else they are stopped, and 0 */
 	struct perfctr_cpu_state *running; /* the state resumed here, if it has counters */
 	struct perfctr_cpu_state *armed; /* the same, if an interrupt may stop its counters */
@@ -188,7 +191,17 @@ static int read_kind(struct pmu_kind *kind)
 	kind->type_bits = TYPE_P | TYPE_U | (kind->version < PMUVER_V3P1 ? 0x3ff : 0xffff);
 	kind->midr = perfctr_midr();
 	kind->has_cycles = counts_cycles(kind);
+	kind->kept = perfctr_arm64_kept(kind->nr, kind->has_cycles);
+	if (kind->kept)
+		kind->has_cycles = false;
 	return 0;
+}
+
+u64 perfctr_arm64_kept_by_perf(void)
+{
+	struct pmu_kind here;
+
+	return read_kind(&here) ? 0 : here.kept;
 }
 
 static bool is_wide(const struct pmu_kind *kind)
@@ -200,8 +213,8 @@ static void describe_kind(struct vperfctr_info *info, const struct pmu_kind *kin
 {
 	unsigned int i;
 
-	info->nrctrs = kind->nr + kind->has_cycles;
-	info->pmc_mask = BIT_ULL(kind->nr) - 1;
+	info->pmc_mask = (BIT_ULL(kind->nr) - 1) & ~kind->kept;
+	info->nrctrs = hweight64(info->pmc_mask) + kind->has_cycles;
 	info->fixed_mask = kind->has_cycles;
 	info->arch_events = 0;
 	for (i = 0; i < ARRAY_SIZE(arch_events); i++) {
@@ -231,6 +244,9 @@ static int pmuv3_probe(void)
 	info->cpu_type = VPERFCTR_CPU_ARM_PMUV3;
 	info->features = VPERFCTR_FEATURE_RDPMC | VPERFCTR_FEATURE_RDTSC | VPERFCTR_FEATURE_PCINT |
 			 VPERFCTR_FEATURE_CPUS | (perfctr_isolate ? VPERFCTR_FEATURE_ISOLATE : 0);
+	/* User mode that can read one counter can read all, those of perf's included. */
+	if (perfctr_arm64_shares() && perfctr_isolate)
+		info->features &= ~VPERFCTR_FEATURE_RDPMC;
 	info->nrkinds = 1;
 	info->tsc_khz = perfctr_tsc_khz();
 	info->pmc_width = pmu.is_wide ? 64 : 32;
@@ -301,7 +317,7 @@ static int check_event(const struct pmu_kind *kind, struct vperfctr_ctr *ctr)
 {
 	u16 event = ctr->evntsel;
 
-	if (ctr->map >= kind->nr)
+	if (ctr->map >= kind->nr || (kind->kept & BIT_ULL(ctr->map)))
 		return -EINVAL;
 	ctr->map = array_index_nospec(ctr->map, MAX_EVENT_CTRS);
 	/* CHAIN counts overflows of another counter.  Sums have 64 bits without it. */
@@ -399,9 +415,34 @@ static noinline void write_control(struct pmu_cpu *cpu, const struct perfctr_cpu
 	perfctr_sync();
 }
 
-static void clear_counters(void)
+/* Clear our counters singly, as one write would clear perf's, too.  Ours are event counters. */
+static noinline void clear_singly(struct pmu_cpu *cpu)
 {
-	perfctr_write_pmcr(pmu.pmcr | PMCR_P | PMCR_C);
+	u64 left = perfctr_kind_here()->pmc_mask;
+
+	/* Values that perf has left are not needed any more. */
+	if (perfctr_arm64_kept_idle()) {
+		cpu->clear = pmu.pmcr | PMCR_P | PMCR_C;
+		perfctr_write_pmcr(cpu->clear);
+		return;
+	}
+	for (; left; left &= left - 1)
+		perfctr_write_counter(__ffs(left), 0);
+}
+
+static void clear_counters(struct pmu_cpu *cpu)
+{
+	u64 clear = cpu->clear;
+
+	if (likely(clear))
+		perfctr_write_pmcr(clear);
+	else
+		clear_singly(cpu);
+}
+
+void perfctr_arm64_perf_comes(void)
+{
+	this_cpu_ptr(&pmu_cpu)->clear = 0;
 }
 
 /* True if a state's counters must stop when its owner is switched out. */
@@ -590,7 +631,7 @@ static void clear_leftovers(struct pmu_cpu *cpu)
 	if (!cpu->dirty)
 		return;
 	stop_counters(cpu);
-	clear_counters();
+	clear_counters(cpu);
 	perfctr_sync();
 	cpu->dirty = false;
 }
@@ -658,7 +699,7 @@ static void pmuv3_suspend(struct perfctr_cpu_state *state)
 	WRITE_ONCE(cpu->running, NULL);
 
 	if (hides)
-		clear_counters();
+		clear_counters(cpu);
 	cpu->dirty = !hides;
 }
 
@@ -755,13 +796,15 @@ static void pmuv3_sample(struct perfctr_cpu_state *state)
 
 /* ---- claiming and releasing a CPU --------------------------------------- */
 
-/* Stop and clear all counters.  Nothing is known about the registers. */
+/* Stop and clear all counters but those of perf's.  Nothing is known about the registers. */
 static void clear_registers(struct pmu_cpu *cpu)
 {
 	const u64 events = perfctr_kind_here()->pmc_mask;
 	const bool has_instr = perfctr_pmuver() >= PMUVER_V3P9;
-	const u64 all = events | BIT_ULL(CYCLE_BIT) | (has_instr ? BIT_ULL(INSTR_BIT) : 0);
-	unsigned int i, nr = hweight64(events);
+	const u64 kept = perfctr_arm64_kept_here();
+	const u64 fixed = BIT_ULL(CYCLE_BIT) | (has_instr ? BIT_ULL(INSTR_BIT) : 0);
+	const u64 all = (events | fixed) & ~kept;
+	u64 left;
 
 	perfctr_disable(all);
 	perfctr_disable_intr(all);
@@ -771,11 +814,15 @@ static void clear_registers(struct pmu_cpu *cpu)
 	 */
 	if (!is_user_kvms())
 		write_user(0);
-	for (i = 0; i < nr; i++)
-		perfctr_write_type(i, 0);
-	perfctr_write_type(VPERFCTR_FIXED, 0);
+	for (left = events; left; left &= left - 1)
+		perfctr_write_type(__ffs(left), 0);
+	if (all & BIT_ULL(CYCLE_BIT))
+		perfctr_write_type(VPERFCTR_FIXED, 0);
 	perfctr_sync();
-	clear_counters();
+	if (kept)
+		perfctr_write_pmcr(pmu.pmcr);
+	cpu->clear = kept ? 0 : pmu.pmcr | PMCR_P | PMCR_C;
+	clear_counters(cpu);
 	perfctr_clear_overflow(all);
 	perfctr_sync();
 
@@ -804,7 +851,8 @@ static void pmuv3_cpu_stop(void)
 
 	cpu->ready = 0;
 	clear_registers(cpu);
-	perfctr_write_pmcr(cpu->saved_pmcr);
+	if (perfctr_arm64_kept_idle())
+		perfctr_write_pmcr(cpu->saved_pmcr);
 	perfctr_sync();
 }
 

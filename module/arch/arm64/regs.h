@@ -118,6 +118,12 @@ static __always_inline void perfctr_disable(u64 mask)
 	write_sysreg(mask, pmcntenclr_el0);
 }
 
+/* The counters that are enabled. */
+static __always_inline u64 perfctr_read_enabled(void)
+{
+	return read_sysreg(pmcntenset_el0);
+}
+
 static __always_inline void perfctr_enable_intr(u64 mask)
 {
 	write_sysreg(mask, pmintenset_el1);
@@ -131,6 +137,12 @@ static __always_inline void perfctr_disable_intr(u64 mask)
 static __always_inline void perfctr_clear_overflow(u64 mask)
 {
 	write_sysreg(mask, pmovsclr_el0);
+}
+
+/* The counters that have overflowed. */
+static __always_inline u64 perfctr_read_overflow(void)
+{
+	return read_sysreg(pmovsset_el0);
 }
 
 /* PMUSERENR_EL0: the accesses that user mode has. */

@@ -33,8 +33,8 @@ typedef int irqreturn_t;
 #define cpu_present_mask	cpu_possible_mask
 bool cpumask_subset(const struct cpumask *a, const struct cpumask *b);
 
-#define bitmap_fill(map, n)	(*(map) = GENMASK((n) - 1, 0))
-#define bitmap_zero(map, n)	(*(map) = 0)
+#define this_cpu_or(var, value)	(sim_this_cpu_var(var) |= (value))
+#define this_cpu_and(var, value) (sim_this_cpu_var(var) &= (value))
 
 enum { CPU_PM_ENTER = 1, CPU_PM_ENTER_FAILED, CPU_PM_EXIT };
 int cpu_pm_register_notifier(struct notifier_block *block);
@@ -59,21 +59,31 @@ struct perf_event {
 	struct pmu *pmu;
 	struct perf_event *group_leader;
 	struct perf_event_attr attr;
-	unsigned int index;		/* in used_mask */
+	struct { int idx; u32 flags; } hw;
 };
+
+#define PERF_EVENT_FLAG_USER_READ_CNT	0x80000000
+#define has_branch_stack(event)		((void)(event), false)
 
 struct perf_event *perf_event_create_kernel_counter(struct perf_event_attr *attr, int cpu, void *task,
 						    void *overflow, void *context);
 int perf_event_release_kernel(struct perf_event *event);
 
 #define ARMPMU_MAX_HWEVENTS	33
+#define ARMPMU_EVT_64BIT	1
 
-struct pmu_hw_events { unsigned long used_mask[1]; int irq; };
+struct pmu_hw_events {
+	struct perf_event *events[ARMPMU_MAX_HWEVENTS];
+	unsigned long used_mask[1];
+	int irq;
+};
 
 struct arm_pmu {
 	struct pmu pmu;
 	struct cpumask supported_cpus;
 	irqreturn_t (*handle_irq)(struct arm_pmu *pmu);
+	void (*enable)(struct perf_event *event);
+	void (*disable)(struct perf_event *event);
 	void (*start)(struct arm_pmu *pmu);
 	void (*stop)(struct arm_pmu *pmu);
 	void (*reset)(void *pmu);

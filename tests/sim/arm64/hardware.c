@@ -9,6 +9,7 @@
 #define TYPE_P			0x80000000ULL	/* do not count in EL1 */
 
 extern bool perfctr_isolate, perfctr_reserved;	/* of the module */
+extern unsigned int *const sim_param_perf_counters;
 
 static bool is_irq;
 static bool has_lost[NR_CPUS];		/* this CPU is between its sleep and perf's reset */
@@ -195,10 +196,18 @@ static void check_isolation(void)
 			    "user mode can read counter %u of another thread", i);
 }
 
+static u64 executed[NR_CPUS];
+
+u64 sim_executed_here(void)
+{
+	return executed[sim_cpu];
+}
+
 void sim_run_instructions(u64 n, bool kernel)
 {
 	if (!kernel)
 		check_isolation();
+	executed[sim_cpu] += n;
 	model_run(&(struct work) { .kernel = kernel, .instructions = n, .cycles = n });
 }
 
@@ -231,12 +240,22 @@ u64 sim_counter_values(u64 *value)
 
 void sim_count_instructions(struct vperfctr_ctr *ctr)
 {
-	*ctr = (struct vperfctr_ctr) { .map = 0, .evntsel = TYPE_P | EVENT_INSTRUCTIONS };
+	*ctr = (struct vperfctr_ctr) {
+		.map = *sim_param_perf_counters ? 1 : 0,
+		.evntsel = TYPE_P | EVENT_INSTRUCTIONS,
+	};
 }
 
 void sim_count_kernel(struct vperfctr_ctr *ctr)
 {
 	ctr->evntsel &= ~TYPE_P;
+}
+
+/* perf keeps the cycle counter and event counter 0. */
+void sim_shares(struct model_config *config)
+{
+	(void)config;
+	*sim_param_perf_counters = 2;
 }
 
 bool sim_is_hardware_reserved(void)

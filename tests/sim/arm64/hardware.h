@@ -29,6 +29,10 @@ void sim_wide(struct model_config *config);
 void sim_irq(struct model_config *config);
 void sim_no_counters(struct model_config *config);
 void sim_one_driver(struct model_config *config);
+void sim_shares(struct model_config *config);
+
+/* Instructions that this CPU has executed. */
+u64 sim_executed_here(void);
 
 /* perf.c */
 void sim_perf_competes(void);		/* scenarios */

@@ -15,6 +15,7 @@ static u32 second;			/* the CPUs of the second driver */
 static DEFINE_PER_CPU(struct pmu_hw_events, hw_events);
 
 static unsigned int nr_rescheduled;	/* how often perf has scheduled all events of a CPU again */
+#define EVENT_INSTRUCTIONS	0x08
 
 #define ALL_USED	GENMASK(ARMPMU_MAX_HWEVENTS - 1, 0)
 
@@ -44,17 +45,55 @@ static irqreturn_t handle_irq(struct arm_pmu *pmu)
 	return IRQ_NONE;
 }
 
+static struct model_cpu *registers(void)
+{
+	return &model.cpu[sim_cpu];
+}
+
+/* The count of an event is in attr.config. */
+static void enable(struct perf_event *event)
+{
+	u64 bit = BIT_ULL(event->hw.idx);
+
+	check_unclaimed("enable");
+	registers()->enabled &= ~bit;
+	SIM_STEP("perf enables a counter");
+	registers()->type[event->hw.idx] = EVENT_INSTRUCTIONS;
+	registers()->counter[event->hw.idx] = 0;
+	registers()->intr |= bit;
+	registers()->enabled |= bit;
+	SIM_STEP("perf has enabled a counter");
+}
+
+static void disable(struct perf_event *event)
+{
+	u64 bit = BIT_ULL(event->hw.idx);
+
+	check_unclaimed("disable");
+	registers()->enabled &= ~bit;
+	registers()->intr &= ~bit;
+	registers()->overflow &= ~bit;
+	SIM_STEP("perf has disabled a counter");
+	event->attr.config += registers()->counter[event->hw.idx];
+}
+
+/* Some event counters are enough for these tests. */
+#define NR_USED		4
+
 static int add(struct perf_event *event, int flags)
 {
-	unsigned long *used = events_of(sim_cpu)->used_mask;
+	struct arm_pmu *pmu = to_arm_pmu(event->pmu);
+	struct pmu_hw_events *here = events_of(sim_cpu);
 	unsigned int i;
 
 	(void)flags;
-	for (i = 0; i < ARMPMU_MAX_HWEVENTS; i++) {
-		if (test_and_set_bit(i, used))
+	for (i = 0; i < NR_USED; i++) {
+		if (test_and_set_bit(i, here->used_mask))
 			continue;
-		event->index = i;
+		event->hw.idx = i;
+		here->events[i] = event;
 		check_unclaimed("add");
+		pmu->enable(event);
 		return 0;
 	}
 	return -EAGAIN;
@@ -62,15 +101,23 @@ static int add(struct perf_event *event, int flags)
 
 static void del(struct perf_event *event, int flags)
 {
+	struct arm_pmu *pmu = to_arm_pmu(event->pmu);
+	struct pmu_hw_events *here = events_of(sim_cpu);
+
 	(void)flags;
 	check_unclaimed("del");
-	clear_bit(event->index, events_of(sim_cpu)->used_mask);
+	pmu->disable(event);
+	registers()->counter[event->hw.idx] = 0;
+	here->events[event->hw.idx] = NULL;
+	clear_bit(event->hw.idx, here->used_mask);
 }
 
 static void start(struct arm_pmu *pmu)
 {
 	(void)pmu;
 	check_unclaimed("start");
+	model.cpu[sim_cpu].user = 0;
+	SIM_STEP("perf has closed the counters to user mode");
 	model.cpu[sim_cpu].pmcr |= 1;
 }
 
@@ -126,13 +173,25 @@ void sim_perf_resets(void *unused)
 	(void)unused;
 }
 
+static void change_events(void (*change)(struct perf_event *event))
+{
+	unsigned int i;
+
+	for (i = 0; i < NR_USED; i++) {
+		if (events_of(sim_cpu)->events[i])
+			change(events_of(sim_cpu)->events[i]);
+	}
+}
+
 /* As cpu_pm_pmu_notify(): all counters are marked as used on a claimed CPU. */
 void sim_perf_sleeps(void)
 {
 	struct arm_pmu *pmu = driver_of(sim_cpu);
 
-	if (events_of(sim_cpu)->used_mask[0])
-		pmu->stop(pmu);
+	if (!events_of(sim_cpu)->used_mask[0])
+		return;
+	pmu->stop(pmu);
+	change_events(pmu->disable);
 }
 
 void sim_perf_wakes(void)
@@ -140,8 +199,10 @@ void sim_perf_wakes(void)
 	struct arm_pmu *pmu = driver_of(sim_cpu);
 
 	pmu->reset(pmu);
-	if (events_of(sim_cpu)->used_mask[0])
-		pmu->start(pmu);
+	if (!events_of(sim_cpu)->used_mask[0])
+		return;
+	change_events(pmu->enable);
+	pmu->start(pmu);
 }
 
 struct perf_event *perf_event_create_kernel_counter(struct perf_event_attr *attr, int cpu, void *task,
@@ -175,6 +236,8 @@ static void set_up(struct arm_pmu *driver, const char *name)
 {
 	driver->pmu = (struct pmu) { .name = name, .add = add, .del = del, .filter = filter };
 	driver->handle_irq = handle_irq;
+	driver->enable = enable;
+	driver->disable = disable;
 	driver->start = start;
 	driver->stop = stop;
 	driver->reset = reset;
@@ -208,6 +271,7 @@ void sim_check_perf(void)
 
 	for (i = 0; i < ARRAY_SIZE(drivers); i++)
 		sim_require(drivers[i].handle_irq == handle_irq && drivers[i].start == start &&
+			    drivers[i].enable == enable && drivers[i].disable == disable &&
 			    drivers[i].stop == stop && drivers[i].reset == reset &&
 			    drivers[i].pmu.add == add && drivers[i].pmu.filter == filter,
 			    "perf does not get its driver back");
@@ -227,21 +291,53 @@ void sim_check_perf(void)
 static bool competition_ends;
 static unsigned int nr_schedulers;
 
+/* Schedule an event in. */
+static bool schedule_in(struct perf_event *event)
+{
+	struct arm_pmu *pmu = driver_of(sim_cpu);
+	bool on = false;
+
+	if (pmu->pmu.filter(&pmu->pmu, sim_cpu))
+		return false;
+	event->pmu = &pmu->pmu;
+	event->attr.config = 0;
+	pmu->stop(pmu);
+	on = !pmu->pmu.add(event, 0);
+	if (events_of(sim_cpu)->used_mask[0])
+		pmu->start(pmu);
+	return on;
+}
+
+/* Schedule it out.  Its counts are those of all modes, with and without a state of ours. */
+static void schedule_out(struct perf_event *event, u64 before)
+{
+	struct arm_pmu *pmu = driver_of(sim_cpu);
+	u64 executed = sim_executed_here() - before;
+
+	pmu->stop(pmu);
+	event->pmu->del(event, 0);
+	if (events_of(sim_cpu)->used_mask[0])
+		pmu->start(pmu);
+	sim_require(event->attr.config == executed, "perf has counted %llu instructions, not %llu",
+		    event->attr.config, executed);
+}
+
 /* Schedule an event of perf's in and out.  Meanwhile this CPU must not be claimed: see del(). */
 static void schedule_events(void *arg)
 {
 	struct perf_event event = { .group_leader = &event };
+	u64 before = 0;
 	bool flags, on;
 
 	while (!READ_ONCE(competition_ends)) {
-		event.pmu = &driver_of(sim_cpu)->pmu;
 		local_irq_save(flags);
-		on = !event.pmu->filter(event.pmu, sim_cpu) && !event.pmu->add(&event, 0);
+		on = schedule_in(&event);
+		before = sim_executed_here();
 		local_irq_restore(flags);
 		sim_sleep_on(NULL, sim_ns() + sim_random(2000));
 		if (on) {
 			local_irq_save(flags);
-			event.pmu->del(&event, 0);
+			schedule_out(&event, before);
 			local_irq_restore(flags);
 			sim_sleep_on(NULL, sim_ns() + sim_random(4000));
 		}
@@ -287,8 +383,9 @@ void sim_perf_competes(void)
 	unsigned int i;
 
 	competition_ends = false;
-	for (nr_schedulers = 0; nr_schedulers < nr_cpu_ids; nr_schedulers++)
-		sim_kthread("perf", schedule_events, NULL, nr_schedulers, 0);
+	/* Two on each CPU: if perf keeps one counter, one of them waits, or threads do. */
+	for (nr_schedulers = 0; nr_schedulers < 2 * nr_cpu_ids; nr_schedulers++)
+		sim_kthread("perf", schedule_events, NULL, nr_schedulers % nr_cpu_ids, 0);
 	for (i = 0; i < 2; i++)
 		task[i] = sim_process("counts", 1000, count_beside_perf, NULL);
 	for (i = 0; i < 2; i++)

@@ -5,6 +5,7 @@
 
 #include "arm64.h"
 #include "model.h"
+#include "shared.h"
 
 #define P		0x80000000ULL
 #define U		0x40000000ULL
@@ -73,6 +74,31 @@ bool perfctr_arm64_perf_has_kinds(unsigned int cpu)
 
 void perfctr_arm64_perf_reset(void)
 {
+}
+
+/* The counters that perf keeps on all CPUs, and the CPUs where it uses some. */
+static u64 kept, busy;
+
+bool perfctr_arm64_shares(void)
+{
+	return kept;
+}
+
+u64 perfctr_arm64_kept(unsigned int nr, bool has_cycles)
+{
+	(void)nr;
+	(void)has_cycles;
+	return kept;
+}
+
+u64 perfctr_arm64_kept_here(void)
+{
+	return kept;
+}
+
+bool perfctr_arm64_kept_idle(void)
+{
+	return !(busy >> fake_cpu & 1);
 }
 
 static struct perfctr_cpu_state *refused;
@@ -779,6 +805,97 @@ START_TEST(claim_at_first_resume)
 }
 END_TEST
 
+#define KEPT_CYCLES	(1ULL << 31)
+
+/* The registers of perf's counters, which are event counter 0 and that of cycles. */
+static void check_perfs(u64 count)
+{
+	const struct model_cpu *c = &model.cpu[fake_cpu];
+
+	ck_assert_uint_eq(c->pmcr & 1, 1);
+	ck_assert_uint_eq(c->enabled & (KEPT_CYCLES | 1), KEPT_CYCLES | 1);
+	ck_assert_uint_eq(c->intr & (KEPT_CYCLES | 1), KEPT_CYCLES | 1);
+	ck_assert_uint_eq(c->overflow & (KEPT_CYCLES | 1), 1);
+	ck_assert_uint_eq(c->counter[0], count);
+	ck_assert_uint_eq(c->counter[31], count);
+	ck_assert_uint_eq(c->type[0], 0x11);
+	ck_assert_uint_eq(c->type[31], 0);
+}
+
+/*
+ * perf counts before, while and after a thread does.  With _i & 1 it comes after the claim.  No count
+ * of either is lost, and no register of perf's changes.
+ */
+START_TEST(shared)
+{
+	struct thread t = { 0 };
+	struct model_cpu *c = &model.cpu[0];
+	u64 perfs = 0;
+	unsigned int i;
+
+	kept = KEPT_CYCLES | 1;
+	start_machine(4, 6, true);
+	ck_assert_uint_eq(perfctr_cpu_info.pmc_mask, 0x3e);
+	ck_assert_uint_eq(perfctr_cpu_info.fixed_mask, 0);
+	ck_assert_uint_eq(perfctr_cpu_info.nrctrs, 5);
+	ck_assert(!(perfctr_cpu_info.features & VPERFCTR_FEATURE_RDPMC));
+	add_counter(&t, CYCLES, P, 0);
+	ck_assert_int_eq(check_thread_control(&t), -EINVAL);
+	t.control.nractrs = 0;
+	add_counter(&t, 0, P | INSNS, 0);
+	ck_assert_int_eq(check_thread_control(&t), -EINVAL);
+	t.control.nractrs = 0;
+	add_counter(&t, 1, P | INSNS, 0);
+	add_counter(&t, 5, P | INSNS, _i & 2 ? 1000 : 0);
+	set_control(&t);
+	driver->cpu_stop();
+	if (_i & 1) {
+		c->pmcr = 0x40;
+		driver->cpu_start();
+		perfctr_arm64_perf_comes();
+	}
+	busy = 1;
+	c->pmcr |= 1;
+	c->enabled |= kept;
+	c->intr |= kept;
+	c->overflow = 1;
+	c->type[0] = 0x11;
+	c->type[31] = 0;
+	c->counter[0] = c->counter[31] = 0;
+	if (!(_i & 1))
+		driver->cpu_start();
+	for (i = 0; i < 10; i++) {
+		perfctr_cpu_resume(&t.state);
+		model_run(&(struct work) { false, 7, 11 });
+		perfctr_cpu_suspend(&t.state);
+		ck_assert_uint_eq(c->counter[1] | c->counter[5], 0);
+		model_run(&(struct work) { true, 3, 5 });
+		perfs += 16;
+		ck_assert_uint_eq(sum(&t, 0), 7 * (i + 1));
+		ck_assert_uint_eq(sum(&t, 1), 7 * (i + 1));
+		check_perfs(perfs);
+	}
+	driver->cpu_forget();
+	check_perfs(perfs);
+	if (_i & 4) {
+		/* perf has gone: one write clears all. */
+		busy = 0;
+		perfctr_cpu_resume(&t.state);
+		model_run(&(struct work) { false, 7, 11 });
+		perfctr_cpu_suspend(&t.state);
+		model_clear_statistics();
+		perfctr_cpu_resume(&t.state);
+		model_run(&(struct work) { false, 7, 11 });
+		perfctr_cpu_suspend(&t.state);
+		ck_assert_uint_eq(c->counter_writes, _i & 2 ? 1 : 0);
+		return;
+	}
+	driver->cpu_stop();
+	check_perfs(perfs);
+	ck_assert_uint_eq(c->enabled & 0x3e, 0);
+}
+END_TEST
+
 /* A deep sleep loses the registers, so resume loads the control again. */
 START_TEST(deep_sleep)
 {
@@ -828,6 +945,7 @@ int main(void)
 	tcase_add_loop_test(tc, release, 0, 2);
 	tcase_add_loop_test(tc, claim_at_first_resume, 0, 8);
 	tcase_add_test(tc, deep_sleep);
+	tcase_add_loop_test(tc, shared, 0, 8);
 	srunner_run_all(runner, CK_NORMAL);
 	failed = srunner_ntests_failed(runner);
 	srunner_free(runner);

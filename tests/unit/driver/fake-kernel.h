@@ -50,6 +50,8 @@ static inline unsigned int fls64(u64 x)
 	return x ? 64 - __builtin_clzll(x) : 0;
 }
 
+#define __ffs(x)		((unsigned int)__builtin_ctzl(x))
+
 static inline unsigned int hweight64(u64 x)
 {
 	return __builtin_popcountll(x);

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Leave some counters to perf, and use the others at the same time: the parameter perf_counters.
+ *
+ * Each counter has a bit of its own in the registers that start and stop counters, enable
+ * interrupts and show overflows.  The driver of perf's writes only the bits of its events
+ * there, and so does pmuv3.c.  But it stops and starts all counters by PMCR_EL0.E, while it
+ * schedules events.  On a claimed CPU it stops and starts the counters of perf's instead: they
+ * are parked.  So E stays set, and no counter of ours stops.
+ *
+ * The driver's interrupt handler clears E by itself, and nothing can replace that.  Until it
+ * sets E again, in the same handler, no counter counts.  This is kernel mode, with interrupts
+ * disabled: no count of user mode is lost, neither ours nor perf's.  Counters of kernel mode do
+ * not count that part of perf's handler.  perf's own never do.
+ *
+ * The driver's handler clears all overflow flags that it finds, ours included.  Our handler runs
+ * after it, and looks at the values of counters, not at flags.
+ */
+#include <linux/minmax.h>
+#include <linux/module.h>
+#include <linux/percpu.h>
+
+#include "arm64.h"
+#include "regs.h"
+#include "shared.h"
+
+static unsigned int perf_counters;
+module_param(perf_counters, uint, 0444);
+MODULE_PARM_DESC(perf_counters, "counters that perf keeps while threads count (default 0)");
+
+#define CYCLE_COUNTER	BIT_ULL(31)
+#define INSTR_COUNTER	BIT_ULL(32)	/* perf uses it where it exists, and pmuv3.c does not */
+
+/* The state of perf's counters on a claimed CPU. */
+static DEFINE_PER_CPU(u64, kept_here);
+static DEFINE_PER_CPU(u64, parked);	/* they wait for the driver's start */
+static DEFINE_PER_CPU(bool, is_stopped);
+
+bool perfctr_arm64_shares(void)
+{
+	return perf_counters;
+}
+
+/*
+ * perf takes the cycle counter for cycles, and the event counters from 0 on.  If the cycle counter
+ * is not for us either, it is perf's, too.  One event counter at least is ours.
+ */
+u64 perfctr_arm64_kept(unsigned int nr, bool has_cycles)
+{
+	unsigned int events = perf_counters;
+
+	if (!events || !nr || !perfctr_arm64_has_perf())
+		return 0;
+	if (has_cycles)
+		events--;
+	events = min(events, nr - 1);
+	return (BIT_ULL(events) - 1) | CYCLE_COUNTER | INSTR_COUNTER;
+}
+
+/*
+ * Disable perf's counters, and remember which ones were enabled.  An NMI in between may disable
+ * one of them for good: see perfctr_arm64_shared_disabled().
+ */
+static void park(void)
+{
+	u64 enabled = perfctr_read_enabled() & this_cpu_read(kept_here);
+
+	this_cpu_or(parked, enabled);
+	/* If that came before the line above, it has been undone. */
+	this_cpu_and(parked, ~(enabled & ~perfctr_read_enabled()));
+	perfctr_disable(enabled);
+	perfctr_sync();
+}
+
+static void unpark(void)
+{
+	u64 enabled = this_cpu_read(parked), gone;
+
+	if (!enabled)
+		return;
+	perfctr_enable(enabled);
+	/* An NMI may have disabled one before. */
+	gone = enabled & ~this_cpu_read(parked);
+	if (unlikely(gone))
+		perfctr_disable(gone);
+	perfctr_sync();
+	this_cpu_write(parked, 0);
+}
+
+void perfctr_arm64_shared_begin(u64 kept)
+{
+	this_cpu_write(kept_here, kept);
+	this_cpu_write(parked, 0);
+	this_cpu_write(is_stopped, false);
+}
+
+void perfctr_arm64_shared_stop(void)
+{
+	this_cpu_write(is_stopped, true);
+	park();
+}
+
+void perfctr_arm64_shared_start(void)
+{
+	this_cpu_write(is_stopped, false);
+	unpark();
+}
+
+void perfctr_arm64_shared_enabled(void)
+{
+	if (this_cpu_read(is_stopped))
+		park();
+}
+
+void perfctr_arm64_shared_disabled(u64 counters)
+{
+	this_cpu_and(parked, ~counters);
+}
+
+u64 perfctr_arm64_shared_overflows(void)
+{
+	return perfctr_read_overflow() & this_cpu_read(kept_here);
+}
