@@ -264,7 +264,7 @@ void count(int fd, u64 evntsel)
 	int err;
 
 	control_init(&control, 1);
-	control_add(&control, 0, evntsel);
+	control_add(&control, nth_general(0), evntsel);
 	err = set_control(fd, &control);
 	if (err)
 		die("VPERFCTR_CONTROL: %s", strerror(-err));

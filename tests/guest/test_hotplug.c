@@ -21,8 +21,8 @@ static void *count_until_stop(void *arg)
 	struct control control;
 
 	control_init(&control, 1);
-	control_add(&control, number & 1, INSNS_USER);
-	control_add(&control, !(number & 1), CYCLES_USER);
+	control_add(&control, nth_general(number & 1), INSNS_USER);
+	control_add(&control, nth_general(!(number & 1)), CYCLES_USER);
 	if (set_control(fd, &control))
 		die("CONTROL failed");
 	page = map_state(fd);
