@@ -397,13 +397,19 @@ bool is_why_no_start(const char *line)
 	       (strstr(line, ": counter 0x") || strstr(line, "registers cannot be written"));
 }
 
+/* "vperfctr: perfex (process 324, user 0) counts; perf gets no counters until ...", once an hour */
+static bool is_holder(const char *line)
+{
+	return strstr(line, ") counts; perf gets no counters until ") != NULL;
+}
+
 static void look_at_line(void *arg, const char *line)
 {
 	struct complaint *found = arg;
 	size_t i;
 
 	/* The module's reason for a failure of "start", which has reported it. */
-	if (is_why_no_start(line))
+	if (is_why_no_start(line) || is_holder(line))
 		return;
 	for (i = 0; i < ARRAY_SIZE(complaints); i++) {
 		if (!strstr(line, complaints[i]))
