@@ -41,6 +41,11 @@ check "names in the report" "$(sed -n 's/^begin\t//p' "$tmp/report")" "$names"
 check "results in the report" \
 	"$(sed -n 's/^\(PASS\|FAIL\|SKIP\)\t\([^\t]*\)\t.*/\2/p' "$tmp/report")" "$names"
 check "kernel in the report" "$(sed -n 's/^kernel\t\([^\t]*\)\t.*/\1/p' "$tmp/report")" "$(cat /proc/sys/kernel/osrelease)"
+case $(uname -m) in
+x86_64|i?86)
+	check "CPUs with CPUID in the report" "$(sed -n 's/^cpuid\t\(CPU [0-9]*\)\t.*/\1/p' "$tmp/report" | sort -u | wc -l)" \
+		"$(grep -c '^kind' "$tmp/report")" ;;
+esac
 check "first line of the report" "$(head -n 1 "$tmp/report" | cut -f 1)" perfex
 
 # JSON, of one check

@@ -72,13 +72,16 @@ for name; do
 		(sleep 1; echo "vperfctr: a line for test_self_test_faults" > /dev/kmsg) & ;;
 	esac
 	"$dir/plant" "$(fault_of "$name")"
-	perfex "$what" > "$tmp/out" 2> "$tmp/err"
+	perfex "$what" --report="$tmp/report" > "$tmp/out" 2> "$tmp/err"
 	status=$?
 	"$dir/plant" 0
 	check "$name: status" $status 1
 	check "$name: checks that fail" \
 		"$(sed -n 's/^FAIL  \([^ ]*\) .*/\1/p' "$tmp/out" | tr '\n' ' ')" "$name "
 	check "$name: errors" "$(cat "$tmp/err")" ""
+	# that fault ends the process of the check
+	[ "$name" = kinds ] ||
+		check "$name: registers in the report" "$(grep -q "^register	$name	CPU " "$tmp/report" && echo yes)" yes
 	grep ^FAIL "$tmp/out"
 done
 summary

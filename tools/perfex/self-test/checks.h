@@ -152,6 +152,8 @@ int read_msr(unsigned int cpu, uint32_t address, uint64_t *value);
 /* Print the machine and its registers into the report. */
 void describe_machine(const struct self_test *t, FILE *f);
 void describe_registers(const struct self_test *t, FILE *f, const char *when);
+/* Print those of this CPU at the end of a check that has failed, while it still counts. */
+void describe_failure(const struct self_test *t, FILE *f, const char *check);
 
 /* The checks, ended by one without a name. */
 extern const struct check register_checks[], count_checks[], counting_register_checks[],

@@ -206,6 +206,13 @@ static bool find_intel_register(const struct vperfctr_info *kind, unsigned int i
 		{ 0x1d9, "IA32_DEBUGCTL", .idle = 0x18c0, .counting = 0x1800 },
 		{ 0x3f1, "IA32_PEBS_ENABLE", .idle = ~0ULL, .counting = ~0ULL },
 		{ 0x570, "IA32_RTIT_CTL", .idle = 1 },
+		/* For the report only. */
+		{ 0x345, "IA32_PERF_CAPABILITIES", .idle = 0 },
+		{ 0x309, "IA32_FIXED_CTR0", .idle = 0 },
+		{ 0x30a, "IA32_FIXED_CTR1", .idle = 0 },
+		{ 0x30b, "IA32_FIXED_CTR2", .idle = 0 },
+		/* LVTPC, where the interrupt controller has its registers as MSRs. */
+		{ 0x834, "IA32_X2APIC_LVT_PMI", .idle = 0 },
 	};
 	const uint64_t general = kind->pmc_mask | kind->watchdog_pmc;
 	const unsigned int nr = 64 - (unsigned int)__builtin_clzll(general | 1);
@@ -216,6 +223,9 @@ static bool find_intel_register(const struct vperfctr_info *kind, unsigned int i
 		msr->idle = EVNTSEL_EN;
 	} else if (i - nr < ARRAY_SIZE(others)) {
 		*msr = others[i - nr];
+	} else if (i - nr - ARRAY_SIZE(others) < nr) {
+		snprintf(msr->name, sizeof(msr->name), "IA32_PMC%u", i - nr - (unsigned int)ARRAY_SIZE(others));
+		msr->address = 0xc1 + i - nr - (unsigned int)ARRAY_SIZE(others);
 	} else {
 		return false;
 	}
@@ -419,11 +429,15 @@ static enum outcome check_second(struct self_test *t)
 
 /* ---- the report -------------------------------------------------------------------- */
 
-static void describe_cpuid(FILE *f)
+/* The CPUID leaves of the CPU on which perfex runs. */
+static void describe_cpuid(FILE *f, unsigned int cpu)
 {
 	static const uint32_t leaves[][2] = {
-		{ 0, 0 }, { 1, 0 }, { 7, 0 }, { 0xa, 0 }, { 0x1a, 0 }, { 0x23, 0 }, { 0x23, 1 },
-		{ 0x40000000, 0 }, { 0x80000001, 0 }, { 0x80000022, 0 },
+		{ 0, 0 }, { 1, 0 }, { 6, 0 }, { 7, 0 }, { 0xa, 0 }, { 0xb, 0 }, { 0xb, 1 },
+		{ 0x14, 0 }, { 0x14, 1 }, { 0x1a, 0 }, { 0x1f, 0 }, { 0x1f, 1 }, { 0x1f, 2 },
+		{ 0x23, 0 }, { 0x23, 1 }, { 0x23, 2 }, { 0x23, 3 }, { 0x23, 4 }, { 0x23, 5 },
+		{ 0x40000000, 0 }, { 0x80000001, 0 }, { 0x80000008, 0 }, { 0x80000021, 0 },
+		{ 0x80000022, 0 },
 	};
 	struct leaf l;
 	size_t i;
@@ -435,8 +449,8 @@ static void describe_cpuid(FILE *f)
 			__cpuid(l.leaf, l.eax, l.ebx, l.ecx, l.edx);
 		else if (!get_leaf(leaves[i][0], leaves[i][1], &l))
 			continue;
-		fprintf(f, "cpuid\t%#x\t%u\t%08x\t%08x\t%08x\t%08x\n", leaves[i][0], leaves[i][1],
-			l.eax, l.ebx, l.ecx, l.edx);
+		fprintf(f, "cpuid\tCPU %u\t%#x\t%u\t%08x\t%08x\t%08x\t%08x\n", cpu, leaves[i][0],
+			leaves[i][1], l.eax, l.ebx, l.ecx, l.edx);
 	}
 }
 
@@ -455,9 +469,10 @@ const struct check counting_register_checks[] = {
 
 #else
 
-static void describe_cpuid(FILE *f)
+static void describe_cpuid(FILE *f, unsigned int cpu)
 {
 	(void)f;
+	(void)cpu;
 }
 
 bool find_register(const struct self_test *t, unsigned int i, struct msr *msr)
@@ -506,6 +521,38 @@ static void describe_kind(FILE *f, const struct vperfctr_info *k)
 		k->fixed_width, (uint64_t)k->max_period, (uint64_t)k->min_period);
 }
 
+/* The first CPU of a kind on which counters can be used; CPU_SETSIZE if there is none. */
+static unsigned int first_of(const struct self_test *t, unsigned int kind)
+{
+	unsigned int cpu;
+
+	for (cpu = 0; cpu < CPU_SETSIZE && !CPU_ISSET(cpu, &t->usable[kind]); cpu++)
+		;
+	return cpu;
+}
+
+/* Leaves differ between the kinds of a hybrid processor, so that each one is asked. */
+static void describe_each_cpuid(const struct self_test *t, FILE *f)
+{
+	cpu_set_t affinity, one;
+	unsigned int kind, cpu;
+
+	if (sched_getaffinity(0, sizeof(affinity), &affinity))
+		return;
+	for (kind = 0; kind < t->nrkinds; kind++) {
+		cpu = first_of(t, kind);
+		/* Without a usable CPU, the leaves of this one may say why. */
+		if (cpu == CPU_SETSIZE && t->nrkinds == 1)
+			cpu = (unsigned int)sched_getcpu();
+		CPU_ZERO(&one);
+		if (cpu < CPU_SETSIZE)
+			CPU_SET(cpu, &one);
+		if (!sched_setaffinity(0, sizeof(one), &one))
+			describe_cpuid(f, cpu);
+	}
+	sched_setaffinity(0, sizeof(affinity), &affinity);
+}
+
 void describe_machine(const struct self_test *t, FILE *f)
 {
 	struct utsname uts;
@@ -520,22 +567,35 @@ void describe_machine(const struct self_test *t, FILE *f)
 	for (i = 0; i < t->nrkinds; i++)
 		describe_kind(f, &t->kind[i]);
 	fprintf(f, "cpus\t%u\n", nr_usable(t));
-	describe_cpuid(f);
+	describe_each_cpuid(t, f);
+}
+
+static void describe_cpu_registers(const struct self_test *t, FILE *f, const char *when,
+				   unsigned int cpu)
+{
+	struct msr msr;
+	uint64_t value;
+	unsigned int i;
+
+	for (i = 0; find_register(t, i, &msr); i++)
+		if (!read_msr(cpu, msr.address, &value))
+			fprintf(f, "register\t%s\tCPU %u\t%s\t%#" PRIx64 "\n", when, cpu,
+				msr.name, value);
 }
 
 void describe_registers(const struct self_test *t, FILE *f, const char *when)
 {
-	unsigned int kind, cpu, i;
-	struct msr msr;
-	uint64_t value;
+	unsigned int kind, cpu;
 
 	/* One CPU of each kind. */
 	for (kind = 0; kind < t->nrkinds; kind++) {
-		for (cpu = 0; cpu < CPU_SETSIZE && !CPU_ISSET(cpu, &t->usable[kind]); cpu++)
-			;
-		for (i = 0; cpu < CPU_SETSIZE && find_register(t, i, &msr); i++)
-			if (!read_msr(cpu, msr.address, &value))
-				fprintf(f, "register\t%s\tCPU %u\t%s\t%#" PRIx64 "\n", when, cpu,
-					msr.name, value);
+		cpu = first_of(t, kind);
+		if (cpu < CPU_SETSIZE)
+			describe_cpu_registers(t, f, when, cpu);
 	}
+}
+
+void describe_failure(const struct self_test *t, FILE *f, const char *check)
+{
+	describe_cpu_registers(t, f, check, (unsigned int)sched_getcpu());
 }

@@ -33,6 +33,11 @@ static void run_in_child(struct self_test *t, const struct check *check)
 	int jumped = setjmp(t->end);
 
 	t->outcome = jumped ? (enum outcome)(jumped - 1) : check->run(t);
+	/* The counters still are as the check has left them.  perfex has written its lines. */
+	if (t->report && t->outcome == FAILED) {
+		describe_failure(t, t->report, check->name);
+		fflush(t->report);
+	}
 	_exit(0);
 }
 
