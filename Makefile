@@ -93,6 +93,10 @@ dist:
 deb:
 	@packaging/deb "$(O)/deb"
 
+usb: deps
+	@tests/vm/deps packaging/usb/packages
+	@packaging/usb/image $(or $(ARCH),amd64)
+
 deps:
 	@tests/vm/deps
 
@@ -162,6 +166,9 @@ check-site:
 
 check-packages: deps
 	@tests/install/lives
+
+check-usb: deps
+	@tests/usb/run $(TESTS)
 
 check-pkgbuild: deps
 	@tests/install/pkgbuild
@@ -234,8 +241,8 @@ help:
 	@sed -n 's/^#: \{0,1\}//p' Makefile
 
 .PHONY: all lib libvperfctr event perfex libperfctr module install uninstall \
-	install-system uninstall-system dkms-install dkms-remove dist deb deps check \
-	check-all check-for check-change check-again check-debug check-kernels check-processors check-events check-exports check-languages check-papi release-check python install-python uninstall-python wheel sdist rust check-mpi check-site check-packages check-pkgbuild site event-lists lint stress hostile sweep \
+	install-system uninstall-system dkms-install dkms-remove dist deb usb deps check \
+	check-all check-for check-change check-again check-debug check-kernels check-processors check-events check-exports check-languages check-papi release-check python install-python uninstall-python wheel sdist rust check-mpi check-site check-packages check-usb check-pkgbuild site event-lists lint stress hostile sweep \
 	fuzz fuzz-user fuzz-sim sim sim-scale mutants vm demo bench bench-scale bench-plots bench-report bench-guard-check bench-native clean help
 
 endif
@@ -259,6 +266,8 @@ endif
 #:                      the module by DKMS, for this kernel and later ones
 #:   make dist          the sources of the last commit, as build/dist/*.tar.xz
 #:   make deb           Debian packages of them, as build/deb/*.deb
+#:   make usb           a bootable stick that tests a machine, as build/usb/*.img;
+#:                      ARCH=arm64: for that architecture; KERNELS="A B"
 #:   make clean         remove what was built here, but not the cache
 #:
 #: To test: most tests run in virtual machines and need neither a PMU nor KVM
@@ -285,6 +294,9 @@ endif
 #:   make check-packages
 #:                      install, upgrade and remove Debian packages in a virtual
 #:                      machine that counts meanwhile (as root)
+#:   make check-usb     boot the stick in virtual machines: does its screen show the
+#:                      report, a fault, and a check that the machine does not survive?
+#:                      TESTS="bios hang": only these, see tests/usb/run
 #:   make check-debug   on kernels that detect misuse of memory and locks (ten
 #:                      minutes to build each, once; takes hours)
 #:   make check-events  is lib/event/counter-lists.h what Intel's lists say?  Downloads
