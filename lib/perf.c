@@ -74,7 +74,9 @@ static void fill_attr(struct perf_event_attr *attr, const struct __vperfctr_perf
 
 	memset(attr, 0, sizeof(*attr));
 	if (layout->sample && event->period) {
-		*attr = *layout->sample;
+		/* The caller's header may be older or newer than this one. */
+		memcpy(attr, layout->sample, layout->sample->size < sizeof(*attr) ?
+		       layout->sample->size : sizeof(*attr));
 		/* One of the events reports what the threads do. */
 		if (!leader)
 			attr->task = attr->comm = attr->comm_exec = attr->mmap = attr->mmap2 = 0;

@@ -203,6 +203,60 @@ static void sample_clock(struct __vperfctr_perf_event *clock, bool cpus, bool ke
 	clock->kernel = kernel;
 }
 
+#define PERF_FLAGS	(VPERFCTR_PERF_EXEC | VPERFCTR_PERF_INHERIT | VPERFCTR_PERF_RAW | \
+			 VPERFCTR_PERF_STOPPED | VPERFCTR_PERF_NS)
+#define MAX_GROUPS	(1U << 20)
+
+/* True if -1 is the only number, and no other one is negative. */
+static bool is_list(const int *number, unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		if (number[i] < -1 || (number[i] == -1 && nr > 1))
+			return false;
+	return nr;
+}
+
+static bool has_periods(const struct vperfctr_perf_place *place, int nr)
+{
+	int i;
+
+	for (i = 0; place->period && i < nr; i++)
+		if (place->period[i])
+			return true;
+	return false;
+}
+
+/* Check the arguments.  nr: of events */
+static int check_place(const struct vperfctr_perf_place *place, const struct vperfctr_event *event,
+		       int nr, unsigned int flags, struct vperfctr_why *why)
+{
+	int i;
+
+	if (flags & ~PERF_FLAGS || (flags & VPERFCTR_PERF_EXEC && flags & VPERFCTR_PERF_STOPPED))
+		return __vperfctr_refuse(why, -EINVAL, "these flags do not exist, or exclude each other");
+	if (!is_list(place->tid, place->nrtids) || !is_list(place->cpu, place->nrcpus) ||
+	    (place->tid[0] < 0 && place->cpu[0] < 0) || place->nrtids > MAX_GROUPS / place->nrcpus)
+		return __vperfctr_refuse(why, -EINVAL, "the threads and CPUs to be counted are no valid lists");
+	if (!has_periods(place, nr))
+		return 0;
+	if (!place->sample || place->sample->size < PERF_ATTR_SIZE_VER0)
+		return __vperfctr_refuse(why, -EINVAL, "the attributes of samples are missing, or do not have their size");
+	for (i = 0; i < nr; i++)
+		if (place->period[i] && event[i].soft && event[i].soft != VPERFCTR_SOFT_TASK_CLOCK)
+			return __vperfctr_refuse(why, -EINVAL, "'%s' makes no samples: of the software events, only task-clock does",
+						 event[i].name);
+	return 0;
+}
+
+/* True if the handle is like that of vperfctr_count(). */
+static bool is_own_thread(const struct vperfctr_perf_place *place)
+{
+	return place->nrtids == 1 && !place->tid[0] && place->nrcpus == 1 && place->cpu[0] < 0 &&
+	       !place->sample;
+}
+
 int vperfctr_perf_open_at(struct vperfctr **v, const char *names,
 			  const struct vperfctr_perf_place *place, unsigned int flags,
 			  struct vperfctr_why *why)
@@ -219,6 +273,9 @@ int vperfctr_perf_open_at(struct vperfctr **v, const char *names,
 	n = __vperfctr_parse_names(event, names, &info, why);
 	if (n < 0)
 		return n;
+	err = check_place(place, event, n, flags, why);
+	if (err)
+		return err;
 	for (i = 0; i < n; i++) {
 		nr += translate(&perf[nr], &event[i]);
 		if (!place->period || !place->period[i])
@@ -228,7 +285,7 @@ int vperfctr_perf_open_at(struct vperfctr **v, const char *names,
 			sample_clock(&perf[nr - 1], place->tid[0] < 0,
 				     info.features & VPERFCTR_FEATURE_KERNEL);
 	}
-	if (place->nrtids == 1 && !place->tid[0])
+	if (is_own_thread(place))
 		err = __vperfctr_open_perf(v, perf, nr, 0, flags & ~VPERFCTR_PERF_RAW);
 	else
 		err = __vperfctr_open_perf_at(v, perf, nr, place, flags & ~VPERFCTR_PERF_RAW);

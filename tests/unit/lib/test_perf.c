@@ -604,7 +604,7 @@ START_TEST(thread_on_cpus)
 	static const int cpus[] = { 0, 3 };
 	static const uint64_t period[] = { 1000 };
 	const struct perf_event_attr sample = {
-		.sample_type = PERF_SAMPLE_IP, .mmap = 1, .comm = 1,
+		.size = sizeof(sample), .sample_type = PERF_SAMPLE_IP, .mmap = 1, .comm = 1,
 	};
 	const struct vperfctr_perf_place place = {
 		.tid = tids, .cpu = cpus, .nrtids = 2, .nrcpus = 2, .period = period, .sample = &sample,

@@ -716,6 +716,7 @@ static void fill_sample_attr(struct perf_event_attr *attr, const struct choice *
 	struct utsname name;
 
 	memset(attr, 0, sizeof(*attr));
+	attr->size = sizeof(*attr);
 	attr->sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
 			    PERF_SAMPLE_TIME | PERF_SAMPLE_CPU;
 	attr->sample_id_all = 1;
