@@ -111,10 +111,16 @@ static double ns_of(const struct printing *p, const struct sums *sums)
 	return p->info->tsc_khz ? (double)sums->tsc * 1e6 / p->info->tsc_khz : 0;
 }
 
+/* The counts of several groups are of different runs, whose times are not known one by one. */
+static double ns_of_rates(const struct printing *p, const struct sums *sums)
+{
+	return p->nrgroups > 1 ? 0 : ns_of(p, sums);
+}
+
 static void format_remark(char *buf, size_t size, const struct printing *p,
 			  const struct sums *sums, double elapsed, unsigned int i)
 {
-	const struct remark remark = find_remark(p->events, sums, elapsed, ns_of(p, sums), i);
+	const struct remark remark = find_remark(p->events, sums, elapsed, ns_of_rates(p, sums), i);
 
 	buf[0] = '\0';
 	if (remark.unit)
@@ -705,7 +711,7 @@ static void print_records(const struct printing *p, double at, const struct part
 			r.deviation = series ?
 				deviation_of(series, event_spread(events, series, i)) : -1;
 			if (sums)
-				r.remark = find_remark(events, sums, elapsed, ns, i);
+				r.remark = find_remark(events, sums, elapsed, ns_of_rates(p, sums), i);
 		}
 		print_record(p, &r);
 	}

@@ -543,6 +543,11 @@ int run_command(char **argv, const struct vperfctr_control *control, const char 
 		r->cpu_time = run_cpu_time(&usage);
 	r->user = seconds_of(&usage.ru_utime);
 	r->system = seconds_of(&usage.ru_stime);
+	/* As the counts, without what the process has done before. */
+	if (by_usage(perf)) {
+		r->user -= seconds_of(&run.before.ru_utime);
+		r->system -= seconds_of(&run.before.ru_stime);
+	}
 	if (by_usage(perf))
 		count_usage(&r->counts, &run.before, &usage);
 	else if (!err)
