@@ -3,7 +3,7 @@
  * 6.12: the driver numbers its counters as the registers do, and there may be a counter of
  * instructions.  Before, 0 is the cycle counter, and event counters are numbered from 1 on.
  *
- * 6.1: events for reads in user mode have a flag.
+ * 5.17: events for reads in user mode have a flag; 6.1: it has another name.
  */
 #ifndef VPERFCTR_COMPAT_ARM_PMU_H
 #define VPERFCTR_COMPAT_ARM_PMU_H
@@ -35,6 +35,8 @@ static inline u64 perfctr_driver_counter(int index)
 
 #ifdef PERF_EVENT_FLAG_USER_READ_CNT
 #define PERFCTR_ARM_USER_READ	PERF_EVENT_FLAG_USER_READ_CNT
+#elif defined(ARMPMU_EL0_RD_CNTR)
+#define PERFCTR_ARM_USER_READ	ARMPMU_EL0_RD_CNTR
 #else
 #define PERFCTR_ARM_USER_READ	0
 #endif

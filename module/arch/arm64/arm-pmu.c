@@ -252,9 +252,14 @@ static bool perfctr_perf_may_begin(void)
 	return !READ_ONCE(perfctr_reserved);
 }
 
-/* The driver's functions close the counters to user mode: open them again to our reader. */
+/*
+ * The driver's functions close the counters to user mode, or open them to a thread that reads
+ * perf's: let our reader have them again.  With isolation, there is none here.
+ */
 static void restore_user(u64 before)
 {
+	if (perfctr_isolate)
+		before = 0;
 	if (perfctr_read_user() != before)
 		perfctr_write_user(before);
 }
@@ -288,7 +293,8 @@ static bool may_stay(struct perf_event *event)
 /*
  * The filter has let this event pass, and the reservation may have come since.  If it
  * found no event here, this one must go again.  A pinned event would be disabled for
- * good: it stays, and its CPU cannot be claimed until it ends.
+ * good: it stays, and its CPU cannot be claimed until it ends.  Where perf keeps counters, no
+ * event stays on others: a pinned one gets perf's error state, as if they did not exist.
  */
 static int divert_add(struct perf_event *event, int flags)
 {
@@ -300,7 +306,8 @@ static int divert_add(struct perf_event *event, int flags)
 	if (err)
 		return err;
 	smp_mb();	/* pairs with perfctr_cpu_reserve() */
-	if (likely(may_stay(event)) || event->group_leader->attr.pinned)
+	if (likely(may_stay(event)) ||
+	    (!this_cpu_read(kept) && event->group_leader->attr.pinned))
 		return 0;
 	event->pmu->del(event, 0);
 	return -EAGAIN;

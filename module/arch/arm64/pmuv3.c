@@ -191,7 +191,9 @@ static int read_kind(struct pmu_kind *kind)
 	kind->type_bits = TYPE_P | TYPE_U | (kind->version < PMUVER_V3P1 ? 0x3ff : 0xffff);
 	kind->midr = perfctr_midr();
 	kind->has_cycles = counts_cycles(kind);
-	kind->kept = perfctr_arm64_kept(kind->nr, kind->has_cycles);
+	/* From this version on, perf's driver looks for an event in each counter that is in use. */
+	if (kind->version < PMUVER_V3P9)
+		kind->kept = perfctr_arm64_kept(kind->nr, kind->has_cycles);
 	if (kind->kept)
 		kind->has_cycles = false;
 	return 0;

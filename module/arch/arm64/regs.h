@@ -167,6 +167,23 @@ static __always_inline void perfctr_sync(void)
 	isb();
 }
 
+/*
+ * Mask IRQs by PSTATE, and so pseudo-NMIs, which pass the usual mask of interrupts.
+ * Return: what unmasks them if they were not masked before
+ */
+static __always_inline u64 perfctr_mask_nmis(void)
+{
+	const u64 flags = read_sysreg(daif);
+
+	asm volatile("msr daifset, #2" ::: "memory");
+	return flags;
+}
+
+static __always_inline void perfctr_unmask_nmis(u64 flags)
+{
+	asm volatile("msr daif, %0" :: "r" (flags) : "memory");
+}
+
 /* Read the generic timer's virtual counter, as user mode does. */
 static __always_inline u64 perfctr_rdtsc(void)
 {

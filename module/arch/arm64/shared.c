@@ -58,33 +58,30 @@ u64 perfctr_arm64_kept(unsigned int nr, bool has_cycles)
 }
 
 /*
- * Disable perf's counters, and remember which ones were enabled.  An NMI in between may disable
- * one of them for good: see perfctr_arm64_shared_disabled().
+ * Disable perf's counters, and remember which ones were enabled.  A pseudo-NMI may disable one of
+ * them for good, or stop and start one: it must not come in between.
  */
 static void park(void)
 {
-	u64 enabled = perfctr_read_enabled() & this_cpu_read(kept_here);
+	const u64 flags = perfctr_mask_nmis();
+	const u64 enabled = perfctr_read_enabled() & this_cpu_read(kept_here);
 
 	this_cpu_or(parked, enabled);
-	/* If that came before the line above, it has been undone. */
-	this_cpu_and(parked, ~(enabled & ~perfctr_read_enabled()));
 	perfctr_disable(enabled);
 	perfctr_sync();
+	perfctr_unmask_nmis(flags);
 }
 
 static void unpark(void)
 {
-	u64 enabled = this_cpu_read(parked), gone;
+	const u64 flags = perfctr_mask_nmis();
 
-	if (!enabled)
-		return;
-	perfctr_enable(enabled);
-	/* An NMI may have disabled one before. */
-	gone = enabled & ~this_cpu_read(parked);
-	if (unlikely(gone))
-		perfctr_disable(gone);
-	perfctr_sync();
-	this_cpu_write(parked, 0);
+	if (this_cpu_read(parked)) {
+		perfctr_enable(this_cpu_read(parked));
+		perfctr_sync();
+		this_cpu_write(parked, 0);
+	}
+	perfctr_unmask_nmis(flags);
 }
 
 void perfctr_arm64_shared_begin(u64 kept)

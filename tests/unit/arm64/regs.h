@@ -25,6 +25,8 @@
 #define perfctr_write_user(value)		model_write_user(value)
 #define perfctr_write_selr(value)		model_write_selr(value)
 #define perfctr_sync()				model_sync()
+#define perfctr_mask_nmis()			0
+#define perfctr_unmask_nmis(flags)		((void)(flags))
 #define perfctr_rdtsc()				(model.cpu[fake_cpu].tsc)
 #define perfctr_tsc_khz()			62500
 #define perfctr_pmuver()			(model.version)
