@@ -367,7 +367,8 @@ static void wake_asked(void)
 	struct task_struct *thread;
 	unsigned int n;
 
-	for_each_cpu_and(n, &asked, cpu_online_mask) {
+	/* Not only those in `asked`: has_no_requests() takes CPUs out of it for a moment. */
+	for_each_online_cpu(n) {
 		thread = per_cpu_ptr(&pce_cpu, n)->thread;
 		if (thread && !has_completed(n))
 			wake_up_process(thread);
