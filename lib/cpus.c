@@ -25,7 +25,8 @@ int vperfctr_open_cpus(struct vperfctr **v, const struct vperfctr_cpu_mask *mask
 	do {
 		dev = __vperfctr_device_get();
 		fd = dev < 0 ? dev : __vperfctr_ioctl(dev, VPERFCTR_OPEN_CPUS, &arg);
-	} while (dev >= 0 && __vperfctr_device_put(dev, fd));
+	} while (dev >= 0 && (__vperfctr_device_put(dev, fd) ||
+			      (fd >= 0 && !__vperfctr_device_holds())));
 	free(all);
 	if (fd < 0)
 		return fd;

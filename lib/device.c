@@ -79,7 +79,8 @@ static void keep(int fd)
 {
 	struct stat status;
 
-	if (has_privileges() || fstat(fd, &status) ||
+	/* In a program without standard streams, it would become one of them. */
+	if (fd <= STDERR_FILENO || has_privileges() || fstat(fd, &status) ||
 	    __atomic_exchange_n(&kept.taken, 1, __ATOMIC_ACQUIRE))
 		return;
 	kept.dev = status.st_dev;
@@ -125,7 +126,18 @@ bool __vperfctr_device_put(int dev, int ret)
 		return false;
 	good = is_kept(dev);
 	__atomic_store_n(&kept.lost, !good, __ATOMIC_RELAXED);
-	return ret < 0 && !good;
+	/* EBADF: another thread may have found that, and another open may have got the number. */
+	return ret == -EBADF || (ret < 0 && !good);
+}
+
+bool __vperfctr_device_holds(void)
+{
+	const int dev = __atomic_load_n(&kept.fd, __ATOMIC_ACQUIRE);
+
+	if (dev < 0 || __atomic_load_n(&kept.lost, __ATOMIC_RELAXED) || is_kept(dev))
+		return true;
+	__atomic_store_n(&kept.lost, 1, __ATOMIC_RELAXED);
+	return false;
 }
 
 /* ---- information and masks --------------------------------------------------- */

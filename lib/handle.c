@@ -82,13 +82,21 @@ static int open_state(pid_t tid, unsigned int flags, const struct vperfctr_contr
 static int open_handle(struct vperfctr **v, pid_t tid, unsigned int flags,
 		       const struct vperfctr_control *control)
 {
+	const bool map = !(flags & VPERFCTR_OPEN_NOMAP);
 	int fd, err;
 
 	*v = NULL;
-	fd = open_state(tid, flags & ~VPERFCTR_OPEN_NOMAP, control);
-	if (fd < 0)
-		return fd;
-	err = __vperfctr_new_handle(v, fd, !(flags & VPERFCTR_OPEN_NOMAP));
+	for (;;) {
+		fd = open_state(tid, flags & ~VPERFCTR_OPEN_NOMAP, control);
+		if (fd < 0)
+			return fd;
+		/* That a page can be mapped shows that the answer was the module's; else look. */
+		if (!map && !__vperfctr_device_holds())
+			continue;
+		err = __vperfctr_new_handle(v, fd, map);
+		if (!err || __vperfctr_device_holds())
+			break;
+	}
 	if (err) {
 		/* Do not leave a state behind that this call has made. */
 		if (flags & VPERFCTR_OPEN_CREAT)

@@ -105,6 +105,12 @@ int __vperfctr_device_open(void);
  */
 int __vperfctr_device_get(void);
 bool __vperfctr_device_put(int dev, int ret);
+
+/*
+ * True if a result that was no error came from the device: another file that has got the number
+ * may answer, too.  False: make the call again.
+ */
+bool __vperfctr_device_holds(void);
 int __vperfctr_device_info(int dev, struct vperfctr_info *info, size_t size, unsigned int kind);
 
 #pragma GCC visibility pop
