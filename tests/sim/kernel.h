@@ -666,9 +666,14 @@ do {										\
 do {										\
 	u64 sim_until = sim_ns() + (u64)(timeout) * (1000000000 / HZ);		\
 	might_sleep();								\
-	while (!(cond) && sim_ns() < sim_until)					\
-		sim_sleep_until(&(w), sim_until);				\
+	while (sim_prepare_to_wait(&(w)), !(cond) && sim_ns() < sim_until)	\
+		sim_wait_prepared(sim_until);					\
+	sim_finish_wait();							\
 } while (0)
+/* A wake-up that comes after this, and before the sleep, ends the sleep at once. */
+void sim_prepare_to_wait(const void *key);
+void sim_wait_prepared(u64 until);
+void sim_finish_wait(void);
 void sim_sleep_on(const void *key, u64 until);
 /* The condition may have been reported between its check and the sleep: sleep shortly. */
 void sim_sleep_until(const void *key, u64 until);

@@ -312,6 +312,28 @@ void poll_wait(struct file *file, wait_queue_head_t *w, struct poll_table_struct
 	current->sim->polls = w;
 }
 
+/* As prepare_to_wait(): the task is in the queue, and its state is set, which is a full barrier. */
+void sim_prepare_to_wait(const void *key)
+{
+	SIM_STEP("prepare_to_wait");
+	sim_drain();
+	current->sim->polled = false;
+	current->sim->polls = key;
+	sim_drain();
+}
+
+void sim_wait_prepared(u64 until)
+{
+	SIM_STEP("sleep");
+	if (!current->sim->polled)
+		sim_sleep_on(current->sim->polls, until);
+}
+
+void sim_finish_wait(void)
+{
+	current->sim->polls = NULL;
+}
+
 /* ---- mappings ------------------------------------------------------------------------ */
 
 void vm_flags_mod(struct vm_area_struct *vma, unsigned long set, unsigned long clear)

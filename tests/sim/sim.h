@@ -123,7 +123,7 @@ struct sim_task {
 	unsigned int user_access;	/* user_access_begin() without its end */
 	struct sim_range reads[SIM_MAX_READS];	/* of user memory by that call */
 	unsigned int nr_reads;
-	const void *polls;		/* the queue in which poll() has put it */
+	const void *polls;		/* the queue in which it waits, by poll() or wait_event_timeout() */
 	bool polled;			/* and that has been woken since */
 };
 
