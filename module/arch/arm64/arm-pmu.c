@@ -254,11 +254,12 @@ static bool perfctr_perf_may_begin(void)
 
 /*
  * The driver's functions close the counters to user mode, or open them to a thread that reads
- * perf's: let our reader have them again.  With isolation, there is none here.
+ * perf's: let our reader have them again.  With isolation, there is none here.  A register that
+ * KVM has set for a guest stays as it is.
  */
 static void restore_user(u64 before)
 {
-	if (perfctr_isolate)
+	if (perfctr_isolate && !perfctr_arm64_user_is_kvms())
 		before = 0;
 	if (perfctr_read_user() != before)
 		perfctr_write_user(before);

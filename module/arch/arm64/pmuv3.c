@@ -459,7 +459,7 @@ static bool must_stop(const struct perfctr_cpu_state *state)
  * exchanges it as it loads a vCPU, if the kernel runs in EL2; before, and otherwise, as
  * it enters the guest.  Nothing else sets EN.  See kvm_set_pmuserenr(), which is not exported.
  */
-static bool is_user_kvms(void)
+bool perfctr_arm64_user_is_kvms(void)
 {
 	return pmu.vhe && (perfctr_read_user() & USER_EN);
 }
@@ -477,7 +477,7 @@ static void write_user(u64 value)
 /* Return: false if it must stay closed, as KVM will restore what it has saved. */
 static bool open_user(struct pmu_cpu *cpu)
 {
-	if (is_user_kvms()) {
+	if (perfctr_arm64_user_is_kvms()) {
 		WRITE_ONCE(cpu->reader, NULL);
 		return false;
 	}
@@ -494,7 +494,7 @@ static bool open_user(struct pmu_cpu *cpu)
  */
 static void close_user(struct pmu_cpu *cpu)
 {
-	if (is_user_kvms()) {
+	if (perfctr_arm64_user_is_kvms()) {
 		WRITE_ONCE(cpu->reader, NOBODY);
 		return;
 	}
@@ -814,7 +814,7 @@ static void clear_registers(struct pmu_cpu *cpu)
 	 * This may interrupt a thread with a loaded vCPU.  perf has closed its own register, and
 	 * only a VMM that reads its own counters could have opened it.
 	 */
-	if (!is_user_kvms())
+	if (!perfctr_arm64_user_is_kvms())
 		write_user(0);
 	for (left = events; left; left &= left - 1)
 		perfctr_write_type(__ffs(left), 0);

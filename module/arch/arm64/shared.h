@@ -43,6 +43,9 @@ bool perfctr_arm64_kept_idle(void);
 /* pmuv3.c: the same, before the CPU is used. */
 u64 perfctr_arm64_kept_by_perf(void);
 
+/* pmuv3.c: true if PMUSERENR_EL0 is KVM's, for the guest whose vCPU is loaded. */
+bool perfctr_arm64_user_is_kvms(void);
+
 /* pmuv3.c: perf is about to use a counter of this claimed CPU.  Context: interrupts disabled. */
 void perfctr_arm64_perf_comes(void);
 
