@@ -12,9 +12,11 @@
 #include <dirent.h>
 #include <errno.h>
 #include <grp.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -35,6 +37,8 @@ static void say(struct vperfctr_why *why, const char *fmt, ...)
 /* ---- holders of the counters --------------------------------------------------- */
 
 /* Targets of the links in /proc/PID/fd. */
+#define MAX_PROC	256	/* characters of the name of a /proc */
+
 #define CPUS_LINK	"anon_inode:[vperfctr-cpus]"
 #define STATE_LINK	"anon_inode:[vperfctr]"
 #define PERF_LINK	"anon_inode:[perf_event]"
@@ -66,7 +70,7 @@ static bool has_counters(const char *proc, pid_t pid, const char *fd, bool cpus)
 static int has_descriptor(const char *proc, pid_t pid, const char *link, bool counting)
 {
 	const bool cpus = !strcmp(link, CPUS_LINK);
-	char dir[128], path[400], target[64];
+	char dir[MAX_PROC + 64], path[sizeof(dir) + NAME_MAX + 2], target[64];
 	const struct dirent *d;
 	int found = 0;
 	ssize_t n;
@@ -95,7 +99,7 @@ static int has_descriptor(const char *proc, pid_t pid, const char *link, bool co
  */
 static void read_comm(char *name, size_t size, const char *proc, pid_t pid)
 {
-	char path[128], *p;
+	char path[MAX_PROC + 64], *p;
 	FILE *f;
 
 	strcpy(name, "?");
@@ -111,6 +115,20 @@ static void read_comm(char *name, size_t size, const char *proc, pid_t pid)
 	fclose(f);
 }
 
+/* Return the caller's number in there, which may be the /proc of another PID namespace. */
+static pid_t own_pid(const char *proc)
+{
+	char path[MAX_PROC + 64], number[16];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "%s/self", proc);
+	n = readlink(path, number, sizeof(number) - 1);
+	if (n <= 0)
+		return getpid();
+	number[n] = '\0';
+	return (pid_t)atoi(number);
+}
+
 /*
  * Find the processes that have a descriptor of this link.
  * counting: only descriptors of vperfctr that have counters now.
@@ -118,6 +136,7 @@ static void read_comm(char *name, size_t size, const char *proc, pid_t pid)
 static void find_descriptors(struct vperfctr_holders *h, const char *proc, const char *link,
 			     bool counting)
 {
+	const pid_t self = own_pid(proc);
 	const struct dirent *d;
 	DIR *dir = opendir(proc);
 	pid_t pid;
@@ -130,7 +149,7 @@ static void find_descriptors(struct vperfctr_holders *h, const char *proc, const
 	}
 	while ((d = readdir(dir))) {
 		pid = (pid_t)atoi(d->d_name);
-		if (!isdigit((unsigned char)*d->d_name) || pid == getpid())
+		if (!isdigit((unsigned char)*d->d_name) || pid == self)
 			continue;
 		has = has_descriptor(proc, pid, link, counting);
 		h->hidden |= has < 0;
@@ -150,6 +169,8 @@ void vperfctr_describe_holders(char *buf, size_t size, const struct vperfctr_hol
 	unsigned int i, shown = h->nr < VPERFCTR_MAX_HOLDERS ? h->nr : VPERFCTR_MAX_HOLDERS;
 	size_t len = 0;
 
+	if (!size)
+		return;
 	*buf = '\0';
 	for (i = 0; i < shown && len < size; i++)
 		len += (size_t)snprintf(buf + len, size - len, "%s%s (process %d)",
@@ -183,23 +204,61 @@ static bool find_named(struct named_holders *h, const char *proc, const char *li
 	return h->all.nr;
 }
 
-/* "what: PID TID UID COMM" */
-static void take_holder(struct vperfctr_holders *h, const char *line)
+/* The processes of some lines: a process has a line for each thread, in any order. */
+struct pids {
+	pid_t *pid;
+	size_t nr, room;
+};
+
+static bool is_named(const struct vperfctr_holders *h, pid_t pid)
 {
 	unsigned int i;
-	pid_t pid;
 
-	if (sscanf(line, "%*[a-z]: %d", &pid) != 1 || pid == getpid())
-		return;
-	/* A process has a line for each thread. */
-	for (i = 0; i < h->nr && i < VPERFCTR_MAX_HOLDERS; i++)
+	for (i = 0; i < h->nr; i++)
 		if (h->holder[i].pid == pid)
-			return;
+			return true;
+	return false;
+}
+
+/* Take "what: PID TID UID COMM".  Without memory, a process that is not named is not counted. */
+static void take_holder(struct vperfctr_holders *h, struct pids *pids, const char *line, pid_t self)
+{
+	pid_t pid, *more;
+
+	if (sscanf(line, "%*[a-z]: %d", &pid) != 1 || pid == self || is_named(h, pid))
+		return;
 	if (h->nr < VPERFCTR_MAX_HOLDERS) {
 		h->holder[h->nr].pid = pid;
-		sscanf(line, "%*s %*s %*s %*s %31[^\n]", h->holder[h->nr].comm);
+		sscanf(line, "%*s %*s %*s %*s %31[^\n]", h->holder[h->nr++].comm);
+		return;
 	}
-	h->nr++;
+	if (pids->nr == pids->room) {
+		more = (pid_t *)realloc(pids->pid, (2 * pids->room + 64) * sizeof(*more));
+		if (!more)
+			return;
+		pids->pid = more;
+		pids->room = 2 * pids->room + 64;
+	}
+	pids->pid[pids->nr++] = pid;
+}
+
+static int compare_pids(const void *a, const void *b)
+{
+	const pid_t *x = (const pid_t *)a, *y = (const pid_t *)b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* Add the others to those that have names. */
+static void count_others(struct vperfctr_holders *h, struct pids *pids)
+{
+	size_t i;
+
+	if (pids->nr)
+		qsort(pids->pid, pids->nr, sizeof(*pids->pid), compare_pids);
+	for (i = 0; i < pids->nr; i++)
+		h->nr += !i || pids->pid[i] != pids->pid[i - 1];
+	free(pids->pid);
 }
 
 /*
@@ -214,7 +273,9 @@ struct facts {
 
 static void read_facts(struct facts *facts, const char *proc)
 {
-	char path[128], line[200];
+	struct pids threads = { NULL, 0, 0 }, cpus = { NULL, 0, 0 };
+	const pid_t self = own_pid(proc);
+	char path[MAX_PROC + 64], line[200];
 	FILE *f;
 
 	memset(facts, 0, sizeof(*facts));
@@ -226,10 +287,12 @@ static void read_facts(struct facts *facts, const char *proc)
 		facts->watchdog_holds |= !strcmp(line, "watchdog: holds\n");
 		facts->guest_holds |= !strcmp(line, "guest: holds\n");
 		if (!strncmp(line, "thread: ", 8))
-			take_holder(&facts->threads, line);
+			take_holder(&facts->threads, &threads, line, self);
 		else if (!strncmp(line, "cpus: ", 6))
-			take_holder(&facts->cpus, line);
+			take_holder(&facts->cpus, &cpus, line, self);
 	}
+	count_others(&facts->threads, &threads);
+	count_others(&facts->cpus, &cpus);
 	fclose(f);
 }
 
@@ -237,6 +300,8 @@ int vperfctr_find_holders(struct vperfctr_holders *h, unsigned int what, const c
 {
 	struct facts facts;
 
+	if (strlen(proc) > MAX_PROC)
+		return -ENAMETOOLONG;
 	switch (what) {
 	case VPERFCTR_HOLDERS_THREADS:
 	case VPERFCTR_HOLDERS_CPUS:

@@ -228,9 +228,10 @@ struct vperfctr_holders {
 /*
  * Find the other processes that have counters, or may have them.  proc: where /proc is.  The
  * module's file in there, which vperfctr(4) describes, names other users' processes to root
- * only.  A file that cannot be read names none.
+ * only, and h->hidden does not tell of them.  A file that cannot be read names none.
  *
  *	-EINVAL	there is no such VPERFCTR_HOLDERS_*
+ *	-ENAMETOOLONG	proc has more than 256 characters
  */
 int vperfctr_find_holders(struct vperfctr_holders *h, unsigned int what, const char *proc);
 
