@@ -25,6 +25,9 @@
 #include <stdbool.h>
 #include <vperfctr.h>
 
+/* The name of a memory file that answers each ioctl by 0. */
+#define FAKE_STRANGER	"fake-stranger"
+
 enum fake_call {
 	FAKE_DEVICE, FAKE_INFO, FAKE_CPUS, FAKE_OPEN, FAKE_CONTROL, FAKE_READ,
 	FAKE_SUSPEND, FAKE_RESUME, FAKE_UNLINK, FAKE_IRESUME, FAKE_MMAP, FAKE_RING,

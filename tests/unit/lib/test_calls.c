@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
@@ -227,8 +228,9 @@ END_TEST
 /* A reader of the module's file cannot be misled by the names that processes have. */
 START_TEST(holders)
 {
-	char dir[] = "/tmp/vperfctr-holders-XXXXXX", file[64], buf[128];
+	char dir[] = "/tmp/vperfctr-holders-XXXXXX", file[64], self[64], buf[128], longest[300] = "";
 	struct vperfctr_holders h;
+	unsigned int i;
 	FILE *f;
 
 	ck_assert_ptr_nonnull(mkdtemp(dir));
@@ -249,6 +251,21 @@ START_TEST(holders)
 	vperfctr_describe_holders(buf, sizeof(buf), &h);
 	ck_assert_str_eq(buf, "");
 	ck_assert_int_eq(vperfctr_find_holders(&h, VPERFCTR_HOLDERS_PERF + 1, dir), -EINVAL);
+	/* Processes are counted, and not their threads; the caller's number is that in there. */
+	f = fopen(file, "w");
+	for (i = 0; i < 1000; i++)
+		fprintf(f, "thread: %u %u 0 p\n", 40 + i * 7 % 10, 100 + i);
+	fclose(f);
+	snprintf(self, sizeof(self), "%s/self", dir);
+	ck_assert_int_eq(symlink("44", self), 0);
+	ck_assert_int_eq(vperfctr_find_holders(&h, VPERFCTR_HOLDERS_THREADS, dir), 0);
+	ck_assert_uint_eq(h.nr, 9);
+	buf[0] = 'x';
+	vperfctr_describe_holders(buf, 0, &h);
+	ck_assert_int_eq(buf[0], 'x');
+	memset(longest, '/', sizeof(longest) - 1);
+	ck_assert_int_eq(vperfctr_find_holders(&h, VPERFCTR_HOLDERS_PERF, longest), -ENAMETOOLONG);
+	unlink(self);
 	unlink(file);
 	/* All that is missing names none. */
 	ck_assert_int_eq(vperfctr_find_holders(&h, VPERFCTR_HOLDERS_CPUS, dir), 0);
@@ -370,6 +387,17 @@ static void open_and_close(void)
 }
 
 /* The device is opened once, unless the process has privileges that it could drop. */
+/* The device of a program with privileges is not kept. */
+static void drop_privileges(void)
+{
+	if (getuid())
+		return;
+	ck_assert_int_eq(setresgid(65534, 65534, 65534), 0);
+	ck_assert_int_eq(setresuid(65534, 65534, 65534), 0);
+	/* or /proc/self/fd is root's, where the fake looks */
+	ck_assert_int_eq(prctl(PR_SET_DUMPABLE, 1), 0);
+}
+
 START_TEST(device_kept)
 {
 	int fd, other;
@@ -379,11 +407,8 @@ START_TEST(device_kept)
 		open_and_close();
 		ck_assert_uint_eq(fake.calls[FAKE_DEVICE], 2);
 		ck_assert_int_eq(fake_device_fd(), -1);
-		ck_assert_int_eq(setresgid(65534, 65534, 65534), 0);
-		ck_assert_int_eq(setresuid(65534, 65534, 65534), 0);
-		/* or /proc/self/fd is root's, where the fake looks */
-		ck_assert_int_eq(prctl(PR_SET_DUMPABLE, 1), 0);
 	}
+	drop_privileges();
 	fake.calls[FAKE_DEVICE] = fake.calls[FAKE_INFO] = 0;
 	open_and_close();
 	open_and_close();
@@ -403,6 +428,32 @@ START_TEST(device_kept)
 	close(other);
 	open_and_close();
 	ck_assert_uint_eq(fake.calls[FAKE_DEVICE], 3);
+}
+END_TEST
+
+/* A file that has got the number answers without an error: 0 is no state, and is not closed. */
+START_TEST(stranger_answers)
+{
+	const unsigned int flags = VPERFCTR_OPEN_CREAT | (_i ? VPERFCTR_OPEN_NOMAP : 0);
+	struct stat before, after;
+	struct vperfctr *v;
+	int fd, stranger;
+
+	drop_privileges();
+	open_and_close();
+	fd = fake_device_fd();
+	ck_assert_int_ge(fd, 0);
+	stranger = memfd_create(FAKE_STRANGER, 0);
+	ck_assert_int_eq(dup2(stranger, fd), fd);
+	ck_assert_int_eq(fstat(STDIN_FILENO, &before), 0);
+	ck_assert_int_eq(vperfctr_open(&v, flags), 0);
+	ck_assert_int_gt(vperfctr_fd(v), STDERR_FILENO);
+	vperfctr_unlink(v);
+	vperfctr_close(v);
+	ck_assert_int_eq(fstat(STDIN_FILENO, &after), 0);
+	ck_assert(before.st_dev == after.st_dev && before.st_ino == after.st_ino);
+	close(fd);
+	close(stranger);
 }
 END_TEST
 
@@ -1458,6 +1509,7 @@ static Suite *suite(void)
 	tcase_add_test(t, cpus);
 	tcase_add_test(t, open_and_create);
 	tcase_add_test(t, device_kept);
+	tcase_add_loop_test(t, stranger_answers, 0, 2);
 	tcase_add_test(t, open_flags);
 	tcase_add_loop_test(t, open_fails, 0, 6);
 	tcase_add_test(t, open_tid);

@@ -654,6 +654,38 @@ START_TEST(thread_on_cpus)
 }
 END_TEST
 
+/* Places, flags and samples that are refused before an event is made. */
+START_TEST(bad_places)
+{
+	static const pid_t several[] = { -1, 70 }, one = 70, all = -1;
+	static const int cpus[] = { 0, -1 }, any = -1;
+	static const uint64_t period[] = { 1000 };
+	const struct perf_event_attr no_size = { .sample_type = PERF_SAMPLE_IP };
+	const struct perf_event_attr sample = { .size = sizeof(sample) };
+	const struct {
+		struct vperfctr_perf_place place;
+		const char *names;
+		unsigned int flags;
+	} bad[] = {
+		{ { several, cpus, 2, 1, NULL, NULL }, "cycles:u", 0 },
+		{ { &one, cpus, 1, 2, NULL, NULL }, "cycles:u", 0 },
+		{ { &all, &any, 1, 1, NULL, NULL }, "cycles:u", 0 },
+		{ { &one, &any, 0, 1, NULL, NULL }, "cycles:u", 0 },
+		{ { &one, &any, 1, 0, NULL, NULL }, "cycles:u", 0 },
+		{ { &one, &any, 1, 1, NULL, NULL }, "cycles:u", 0x1000 },
+		{ { &one, &any, 1, 1, NULL, NULL }, "cycles:u", VPERFCTR_PERF_EXEC | VPERFCTR_PERF_STOPPED },
+		{ { &one, &any, 1, 1, period, NULL }, "cycles:u", 0 },
+		{ { &one, &any, 1, 1, period, &no_size }, "cycles:u", 0 },
+		{ { &one, &any, 1, 1, period, &sample }, "page-faults", 0 },
+	};
+	struct vperfctr *v;
+
+	ck_assert_int_eq(vperfctr_perf_open_at(&v, bad[_i].names, &bad[_i].place, bad[_i].flags, &why),
+			 -EINVAL);
+	ck_assert_uint_eq(k.nr, 0);
+}
+END_TEST
+
 START_TEST(cpus)
 {
 	static const pid_t none = -1;
@@ -860,6 +892,7 @@ int main(void)
 	tcase_add_test(t, threads);
 	tcase_add_test(t, thread_on_cpus);
 	tcase_add_test(t, cpus);
+	tcase_add_loop_test(t, bad_places, 0, 10);
 	tcase_add_test(t, owner);
 	tcase_add_test(t, command);
 	tcase_add_test(t, sizes);
