@@ -26,6 +26,7 @@ void files_restore(void)
 {
 	if (files_raised)
 		setrlimit(RLIMIT_NOFILE, &found_files);
+	files_raised = false;
 }
 
 pid_t command_start(char **argv, struct error *e)

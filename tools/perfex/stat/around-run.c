@@ -8,8 +8,13 @@
 /* The shell runs it, as perf lets it do. */
 static int run_hook(const char *command, const char *option, struct error *e)
 {
-	int status = command ? system(command) : 0;
+	int status;
 
+	if (!command)
+		return 0;
+	files_restore();
+	status = system(command);
+	files_raise();
 	if (!status)
 		return 0;
 	return fail_with(e, "'%.200s' of %s has failed, with status %d", command, option,
