@@ -2121,7 +2121,7 @@ const struct scenario sim_scenarios[] = {
 	{ "attach_wrongly", sim_attach_wrongly, 2 },
 	{ "stacks", sim_stacks, 2 },
 	{ "kernel_beside_idle", sim_kernel_beside_idle, 2, { .counts_kernel = true } },
-	/* The last CPU needs another word, where there may be so many. */
+	/* The last CPU is in the second word of a mask, if masks have two. */
 	{ "many_cpus", sim_many_cpus, NR_CPUS > 32 ? 33 : 2 },
 	{ "exec_by_clock", sim_exec_by_clock, 2 },
 	{ "exec_and_overflow", sim_exec_and_overflow, 2, { .nmi_ns = 600 } },

@@ -13,7 +13,7 @@
 #include <asm/csr.h>
 #include <asm/ptrace.h>
 
-/* A frame's two words begin so many bytes below the address in s0. */
+/* A frame's two words begin at this distance below the address in s0, in bytes. */
 #define PERFCTR_FRAME_BELOW	16
 
 /* A function that calls no other saves s0 alone, in the place of ra. */

@@ -30,7 +30,7 @@
 /* How late an NMI may be.  perf_event allows the same for AMD. */
 #define LATE	(HZ / 10)
 
-/* Stop the counters after so many NMIs without a cause while the CPU does nothing else. */
+/* The number of NMIs without a cause, while the CPU does nothing else, that stops the counters. */
 #define STORM	100
 
 static DEFINE_PER_CPU(struct pmi_cpu {

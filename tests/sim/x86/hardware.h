@@ -41,7 +41,7 @@ void sim_perf_map(void);
 void sim_perf_unmap(void);
 void sim_perf_counts(void);
 
-/* The module has found so many processes with mappings of perf's; 0: the last has ended. */
+/* Tell how many processes with mappings of perf's the module has found; 0: the last has ended. */
 void sim_perf_was_mapped(unsigned int nr);
 
 bool sim_believes_always(void);		/* the module infers rdpmc=2 */
