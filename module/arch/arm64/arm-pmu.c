@@ -49,7 +49,6 @@
 #include "../../compat/arm-pmu.h"
 #include "../../compat/pmu.h"
 #include "../common/find-pmu.h"
-#include "../common/perf-wait.h"
 #include "arm64.h"
 #include "regs.h"
 #include "shared.h"
@@ -77,8 +76,6 @@ static struct {
 	void (*stop)(struct arm_pmu *pmu);
 	void (*reset)(void *pmu);
 } theirs;
-
-static bool (*overflow_handler)(struct pt_regs *regs);
 
 static struct arm_pmu *find_arm_pmu(unsigned int cpu)
 {
@@ -194,17 +191,11 @@ void perfctr_perf_release(unsigned int cpu)
 	*used_map(pmu, cpu) &= per_cpu(kept_map, cpu);
 	barrier();
 	per_cpu(is_claimed, cpu) = false;
-}
-
-/*
- * The driver resets the unit when a CPU wakes up.  It could not do so while the CPU
- * was claimed, so do it now, unless perf counts here.
- */
-void perfctr_arm64_perf_reset(void)
-{
-	struct arm_pmu *pmu = this_cpu_read(pmu_here);
-
-	if (pmu && !*used_map(pmu, smp_processor_id()))
+	/*
+	 * The driver resets the unit when a CPU wakes up.  It could not do so while the CPU
+	 * was claimed, so do it now, unless perf counts here, or the CPU is offline.
+	 */
+	if (cpu == raw_smp_processor_id() && !*used_map(pmu, cpu))
 		theirs.reset(pmu);
 }
 
@@ -278,7 +269,7 @@ static irqreturn_t divert_handle_irq(struct arm_pmu *pmu)
 		restore_user(user);
 	}
 	/* After theirs, which may have cleared our flags. */
-	return overflow_handler(get_irq_regs()) ? IRQ_HANDLED : ret;
+	return perfctr_driver->interrupt(get_irq_regs()) ? IRQ_HANDLED : ret;
 }
 
 /* True if an event that has been added may stay. */
@@ -390,7 +381,7 @@ static bool is_same_driver(const struct arm_pmu *pmu)
 		theirs.reset == pmu->reset && perfctr_filter_is_saved(&pmu->pmu));
 }
 
-bool perfctr_perf_step_in(unsigned int cpu, bool (*overflow)(struct pt_regs *regs))
+bool perfctr_perf_step_in(unsigned int cpu)
 {
 	struct arm_pmu *pmu = per_cpu(pmu_here, cpu);
 
@@ -403,7 +394,6 @@ bool perfctr_perf_step_in(unsigned int cpu, bool (*overflow)(struct pt_regs *reg
 	if (!is_same_driver(pmu))
 		return false;
 	if (!theirs.add) {
-		overflow_handler = overflow;
 		theirs.handle_irq = pmu->handle_irq;
 		theirs.add = pmu->pmu.add;
 		theirs.enable = pmu->enable;

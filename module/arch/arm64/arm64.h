@@ -27,8 +27,7 @@ void perfctr_arm64_users_exit(void);
  */
 void perfctr_arm64_hide_counts(void);
 
-/* Operations of a driver, which belong to perf's: see claim.h. */
+/* arm-pmu.c: see has_kinds of struct perfctr_driver. */
 bool perfctr_arm64_perf_has_kinds(unsigned int cpu);
-void perfctr_arm64_perf_reset(void);
 
 #endif /* VPERFCTR_ARM64_H */

@@ -3,8 +3,8 @@
 #ifndef VPERFCTR_ARM64_CPU_ARCH_H
 #define VPERFCTR_ARM64_CPU_ARCH_H
 
-/* In the name of the CPU without counters. */
-#define PERFCTR_ARCH_NAME	"arm64"
+/* The name of the CPU without counters. */
+#define PERFCTR_GENERIC_NAME	"generic arm64, timer only"
 
 /* Register images derived from a control, with the bits of PMCNTENSET_EL0. */
 struct perfctr_cpu_regs {

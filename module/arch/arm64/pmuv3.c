@@ -910,8 +910,16 @@ void perfctr_arm64_hide_counts(void)
 	on_each_cpu_cond(counts, hide_here, NULL, 1);
 }
 
-const struct perfctr_claim_driver perfctr_claim_pmu = {
+static void pmuv3_end(void)
+{
+	perfctr_arm64_users_exit();
+	perfctr_claim_end();
+}
+
+static const struct perfctr_driver perfctr_arm64_pmuv3 = {
 	.probe		= pmuv3_probe,
+	.begin		= perfctr_claim_begin,
+	.end		= pmuv3_end,
 	.check_control	= pmuv3_check_control,
 	.ops.suspend	= pmuv3_suspend,
 	.ops.resume	= pmuv3_resume,
@@ -920,13 +928,23 @@ const struct perfctr_claim_driver perfctr_claim_pmu = {
 	.probe_kind	= pmuv3_probe_kind,
 	.new_kind	= pmuv3_new_kind,
 	.has_kinds	= perfctr_arm64_perf_has_kinds,
+	PERFCTR_CLAIM,
 	.cpu_start	= pmuv3_cpu_start,
 	.cpu_stop	= pmuv3_cpu_stop,
-	.cpu_released	= perfctr_arm64_perf_reset,
 	.cpu_forget	= pmuv3_cpu_forget,
 	.cpu_lose	= pmuv3_cpu_lose,
-	.end		= perfctr_arm64_users_exit,
-	.overflow	= pmuv3_overflow,
+	.interrupt	= pmuv3_overflow,
 	.cpu_reader	= pmuv3_cpu_reader,
 	.cpu_close_user	= pmuv3_cpu_close_user,
+};
+
+static const struct perfctr_driver *const drivers[] = {
+	&perfctr_arm64_pmuv3,
+	&perfctr_timer_only,
+};
+
+const struct perfctr_arch perfctr_arch = {
+	.drivers	= drivers,
+	.nr_drivers	= ARRAY_SIZE(drivers),
+	.ready		= perfctr_claim_ready,
 };

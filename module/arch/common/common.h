@@ -48,7 +48,7 @@ int perfctr_driver_init(const struct perfctr_cpu_ops *ops);
  * *info, a copy of perfctr_cpu_info, to describe the kind of that CPU.  It returns an
  * error if the kind differs too much for its counters to be used.  Then, if the kind was
  * not known, @new is called on this CPU with its number, before the number can be used.
- * It may be NULL.  perfctr_init_kinds() comes after perfctr_driver_init().
+ * It may be NULL.
  */
 #define PERFCTR_MAX_KINDS	4
 

@@ -9,8 +9,9 @@
 #include <linux/atomic.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
+#include <linux/smp.h>
 
-#include "common.h"
+#include "driver.h"
 #include "own-reads.h"
 #include "users.h"
 
@@ -43,10 +44,22 @@ bool perfctr_own_changed(struct perfctr_user *user)
 	return !user->own;
 }
 
+static bool is_reader(int cpu, void *mm)
+{
+	return perfctr_driver->cpu_reader(cpu) == mm;
+}
+
+static void close_user_here(void *mm)
+{
+	perfctr_driver->cpu_close_user(mm);
+}
+
+/* The threads that do not run now have no access until they are resumed. */
 void perfctr_own_followup(struct mm_struct *mm, bool allowed)
 {
 	smp_mb();	/* see perfctr_may_read() */
-	perfctr_close_users(mm);
+	if (perfctr_driver->cpu_reader)
+		on_each_cpu_cond(is_reader, close_user_here, mm, 1);
 }
 
 /* Nothing to withdraw: resume grants access by mm, and @mm has no entry here. */

@@ -18,12 +18,4 @@ struct mm_struct;
  */
 bool perfctr_may_read(struct mm_struct **reader);
 
-/*
- * The driver's part: the mm has lost the permission to read counters.  Withdraw it from
- * the threads that run now; the others have no access until they are resumed.
- *
- * Context: May sleep; mmap_lock may be held.
- */
-void perfctr_close_users(struct mm_struct *mm);
-
 #endif /* VPERFCTR_OWN_READS_H */

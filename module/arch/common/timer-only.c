@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The driver of arm64 and RISC-V for CPUs without usable counters: it counts the timer only.
- * See no-counters.c.
+ * The driver for CPUs without usable counters, except x86's: it counts the timer only.  See
+ * no-counters.c.
  */
 #include <linux/string.h>
 
-#include "claim.h"
+#include "driver.h"
 #include "regs.h"
 
 static int generic_probe(void)
@@ -16,12 +16,11 @@ static int generic_probe(void)
 	info->features = VPERFCTR_FEATURE_RDTSC;
 	info->nrkinds = 1;
 	info->tsc_khz = perfctr_tsc_khz();
-	strscpy(info->cpu_name, "generic " PERFCTR_ARCH_NAME ", timer only",
-		sizeof(info->cpu_name));
+	strscpy(info->cpu_name, PERFCTR_GENERIC_NAME, sizeof(info->cpu_name));
 	return 0;
 }
 
-const struct perfctr_claim_driver perfctr_timer_only = {
+const struct perfctr_driver perfctr_timer_only = {
 	.probe		= generic_probe,
 	.check_control	= perfctr_generic_check_control,
 	.ops		= PERFCTR_GENERIC_OPS,

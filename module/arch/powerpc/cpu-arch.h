@@ -3,6 +3,10 @@
 #ifndef VPERFCTR_POWERPC_CPU_ARCH_H
 #define VPERFCTR_POWERPC_CPU_ARCH_H
 
+/* The name of the CPU without counters. */
+#define PERFCTR_GENERIC_NAME	(IS_ENABLED(CONFIG_PPC64) ? "generic POWER, time base only" : \
+				 "generic PowerPC, time base only")
+
 /* Register images derived from a control. */
 struct perfctr_cpu_regs {
 	u64 mmcr1;		/* the events of PMC1 to PMC4; of 32 bits: of PMC3 to PMC6 */

@@ -20,6 +20,7 @@
 #include <asm/pmc.h>
 
 #include "../common/find-pmu.h"
+#include "../common/users.h"
 #include "powerpc.h"
 
 /* NULL: the kernel has no driver, and perf never uses the counters. */
@@ -60,9 +61,9 @@ static int divert_event_init(struct perf_event *event)
 	return err;
 }
 
-int perfctr_powerpc_perf_step_in(void)
+int perfctr_powerpc_perf_step_in(unsigned int cpu)
 {
-	struct pmu *pmu = perfctr_find_pmu(raw_smp_processor_id());
+	struct pmu *pmu = perfctr_find_pmu(cpu);
 
 	/* If lockdown forbids the event, or memory is short, there may be a driver. */
 	if (IS_ERR(pmu))
@@ -109,3 +110,30 @@ void perfctr_powerpc_perf_release(void)
 	reserved = false;
 	mutex_unlock(&reserve_mutex);
 }
+
+/*
+ * Permission to read counters in user mode (the field PMCC of MMCR0): see own-reads.c.
+ * PMCC of a claimed CPU is open only to a thread whose state has counters.  Before the
+ * counters of a CPU are claimed, the kernel may let every thread read them; see
+ * doc/power.md.
+ *
+ * Nothing is left for a new process to see: suspend clears the counters.
+ */
+void perfctr_mm_added(void)
+{
+}
+
+void perfctr_mm_removed(void)
+{
+}
+
+/* Each family of processors has a file.  Only one of them is built. */
+static const struct perfctr_driver *const drivers[] = {
+	IS_ENABLED(CONFIG_PPC64) ? &perfctr_powerpc_power8 : &perfctr_powerpc_ppc32,
+	&perfctr_timer_only,
+};
+
+const struct perfctr_arch perfctr_arch = {
+	.drivers	= drivers,
+	.nr_drivers	= ARRAY_SIZE(drivers),
+};

@@ -230,7 +230,7 @@ static int power8_probe(void)
 }
 
 /* True if a control that was checked against the probed CPU can run on this CPU. */
-static bool power8_is_alike(void)
+static bool power8_accepts(unsigned int cpu)
 {
 	return perfctr_processor() == pmu.version;
 }
@@ -532,7 +532,7 @@ static void open_held(void)
 {
 	struct pmu_cpu *cpu = this_cpu_ptr(&pmu_cpu);
 
-	if ((cpu->ready || !perfctr_powerpc_prepare_here()) &&
+	if ((cpu->ready || !perfctr_prepare_here()) &&
 	    perfctr_may_read(&cpu->reader))
 		set_mmcr0(cpu, (cpu->mmcr0 & ~MMCR0_NO_READS) | MMCR0_READS);
 }
@@ -599,7 +599,7 @@ static noinline bool may_use_counters(struct perfctr_cpu_state *state)
 		perfctr_generic_resume(state);
 		return false;
 	}
-	if (!perfctr_powerpc_prepare_here())
+	if (!perfctr_prepare_here())
 		return true;
 	perfctr_refused(state);
 	return false;
@@ -758,18 +758,24 @@ static void power8_cpu_close_user(const struct mm_struct *mm)
 		close_user(cpu);
 }
 
-const struct perfctr_powerpc_driver perfctr_powerpc_power8 = {
+static int power8_reserve(void)
+{
+	return perfctr_powerpc_perf_reserve(power8_overflow);
+}
+
+const struct perfctr_driver perfctr_powerpc_power8 = {
 	.probe		= power8_probe,
+	PERFCTR_POWERPC_PERF,
 	.check_control	= power8_check_control,
 	.ops.suspend	= power8_suspend,
 	.ops.resume	= power8_resume,
 	.ops.sample	= power8_sample,
-	.is_alike	= power8_is_alike,
+	.accepts	= power8_accepts,
+	.reserve	= power8_reserve,
 	.cpu_start	= power8_cpu_start,
 	.cpu_stop	= power8_cpu_stop,
 	.cpu_forget	= power8_cpu_forget,
 	.cpu_lose	= power8_cpu_lose,
-	.overflow	= power8_overflow,
 	.cpu_reader	= power8_cpu_reader,
 	.cpu_close_user	= power8_cpu_close_user,
 };

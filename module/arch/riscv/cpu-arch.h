@@ -3,8 +3,8 @@
 #ifndef VPERFCTR_RISCV_CPU_ARCH_H
 #define VPERFCTR_RISCV_CPU_ARCH_H
 
-/* In the name of the CPU without counters. */
-#define PERFCTR_ARCH_NAME	"RISC-V"
+/* The name of the CPU without counters. */
+#define PERFCTR_GENERIC_NAME	"generic RISC-V, timer only"
 
 /* Derived from a control.  Counters have the numbers that the firmware gives them. */
 struct perfctr_cpu_regs {

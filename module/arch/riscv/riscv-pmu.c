@@ -37,7 +37,6 @@
 
 #include "../../compat/pmu.h"
 #include "../common/find-pmu.h"
-#include "../common/perf-wait.h"
 #include "riscv.h"
 
 /* NULL: the kernel has no driver for this CPU, and perf never uses its counters. */
@@ -56,8 +55,6 @@ static struct {
 	struct irqaction *action;	/* NULL: it has no interrupt */
 	irq_handler_t handler;
 } theirs;
-
-static bool (*overflow_handler)(struct pt_regs *regs);
 
 int perfctr_perf_find(unsigned int cpu, bool *intr)
 {
@@ -143,7 +140,7 @@ static irqreturn_t divert_handler(int irq, void *dev)
 	smp_rmb();	/* pairs with step_in, as above */
 	if (!this_cpu_read(is_claimed))
 		return theirs.handler(irq, dev);
-	overflow_handler(get_irq_regs());
+	perfctr_driver->interrupt(get_irq_regs());
 	return IRQ_HANDLED;
 }
 
@@ -179,7 +176,7 @@ static struct irqaction *find_action(struct riscv_pmu *pmu, unsigned int cpu)
 	return action;
 }
 
-bool perfctr_perf_step_in(unsigned int cpu, bool (*overflow)(struct pt_regs *regs))
+bool perfctr_perf_step_in(unsigned int cpu)
 {
 	struct riscv_pmu *pmu = per_cpu(pmu_here, cpu);
 	bool has_irq;
@@ -195,7 +192,6 @@ bool perfctr_perf_step_in(unsigned int cpu, bool (*overflow)(struct pt_regs *reg
 	theirs.pmu = pmu;
 	theirs.add = pmu->pmu.add;
 	theirs.handler = theirs.action ? theirs.action->handler : NULL;
-	overflow_handler = overflow;
 	perfctr_filter_save(&pmu->pmu);
 	smp_wmb();	/* pairs with perfctr_perf_may_begin() and others */
 	perfctr_filter_step_in(&pmu->pmu);

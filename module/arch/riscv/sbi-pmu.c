@@ -219,7 +219,7 @@ static u32 counters_of(unsigned int cpu, u32 number)
 	return try.csrs;
 }
 
-static void sbi_probe_events(unsigned int cpu)
+static void probe_events(unsigned int cpu)
 {
 	unsigned int i;
 
@@ -937,20 +937,39 @@ static bool sbi_user_reads(void)
 	return perfctr_read_scounteren() & ~SCOUNTEREN_TM;
 }
 
-const struct perfctr_claim_driver perfctr_claim_pmu = {
+static int sbi_begin(unsigned int cpu)
+{
+	probe_events(cpu);
+	return perfctr_claim_begin(cpu);
+}
+
+static const struct perfctr_driver perfctr_riscv_sbi = {
 	.probe		= sbi_probe,
-	.probe_events	= sbi_probe_events,
+	.begin		= sbi_begin,
+	.end		= perfctr_claim_end,
 	.check_control	= sbi_check_control,
 	.ops.suspend	= sbi_suspend,
 	.ops.resume	= sbi_resume,
 	.ops.sample	= sbi_sample,
 	.is_alike	= sbi_is_alike,
+	PERFCTR_CLAIM,
 	.cpu_start	= sbi_cpu_start,
 	.cpu_stop	= sbi_cpu_stop,
 	.cpu_forget	= sbi_cpu_forget,
 	.cpu_lose	= sbi_cpu_lose,
-	.overflow	= sbi_overflow,
+	.interrupt	= sbi_overflow,
 	.cpu_reader	= sbi_cpu_reader,
 	.cpu_close_user	= sbi_cpu_close_user,
+};
+
+static const struct perfctr_driver *const drivers[] = {
+	&perfctr_riscv_sbi,
+	&perfctr_timer_only,
+};
+
+const struct perfctr_arch perfctr_arch = {
+	.drivers	= drivers,
+	.nr_drivers	= ARRAY_SIZE(drivers),
+	.ready		= perfctr_claim_ready,
 	.user_reads	= sbi_user_reads,
 };

@@ -8,7 +8,7 @@
 #include "hardware.h"
 #include "scenarios.h"
 
-extern bool perfctr_reserved;		/* of claim.c */
+extern bool perfctr_reserved;		/* of driver.c */
 
 static struct arm_pmu drivers[2];
 static u32 second;			/* the CPUs of the second driver */

@@ -165,7 +165,7 @@ static int ppc32_probe(void)
 }
 
 /* True if a control that was checked against the probed CPU can run on this CPU. */
-static bool ppc32_is_alike(void)
+static bool ppc32_accepts(unsigned int cpu)
 {
 	return find_processor() == pmu.processor;
 }
@@ -388,7 +388,7 @@ static noinline bool may_use_counters(struct perfctr_cpu_state *state)
 		perfctr_generic_resume(state);
 		return false;
 	}
-	if (!perfctr_powerpc_prepare_here())
+	if (!perfctr_prepare_here())
 		return true;
 	perfctr_refused(state);
 	return false;
@@ -505,16 +505,22 @@ static void ppc32_cpu_lose(unsigned int cpu)
 	per_cpu_ptr(&ppc32_cpu, cpu)->ready = 0;
 }
 
-const struct perfctr_powerpc_driver perfctr_powerpc_ppc32 = {
+static int ppc32_reserve(void)
+{
+	return perfctr_powerpc_perf_reserve(ppc32_overflow);
+}
+
+const struct perfctr_driver perfctr_powerpc_ppc32 = {
 	.probe		= ppc32_probe,
+	PERFCTR_POWERPC_PERF,
 	.check_control	= ppc32_check_control,
 	.ops.suspend	= ppc32_suspend,
 	.ops.resume	= ppc32_resume,
 	.ops.sample	= ppc32_sample,
-	.is_alike	= ppc32_is_alike,
+	.accepts	= ppc32_accepts,
+	.reserve	= ppc32_reserve,
 	.cpu_start	= ppc32_cpu_start,
 	.cpu_stop	= ppc32_cpu_stop,
 	.cpu_forget	= ppc32_cpu_forget,
 	.cpu_lose	= ppc32_cpu_lose,
-	.overflow	= ppc32_overflow,
 };
