@@ -838,13 +838,14 @@ static void clear_registers(struct pmu_cpu *cpu)
 	memset(cpu->type, 0, sizeof(cpu->type));
 }
 
-static void pmuv3_cpu_start(void)
+static int pmuv3_cpu_start(bool test)
 {
 	struct pmu_cpu *cpu = this_cpu_ptr(&pmu_cpu);
 
 	cpu->saved_pmcr = perfctr_read_pmcr() & PMCR_KEPT & ~(PMCR_P | PMCR_C);
 	clear_registers(cpu);
 	cpu->ready = PMU_READY;
+	return 0;
 }
 
 static void pmuv3_cpu_stop(void)

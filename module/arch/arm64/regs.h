@@ -184,6 +184,9 @@ static __always_inline void perfctr_unmask_nmis(u64 flags)
 	asm volatile("msr daif, %0" :: "r" (flags) : "memory");
 }
 
+/* True if there is a counter of time, which only x86 can lack. */
+#define perfctr_has_tsc()	true
+
 /* Read the generic timer's virtual counter, as user mode does. */
 static __always_inline u64 perfctr_rdtsc(void)
 {

@@ -3,16 +3,22 @@
  * Choose the low-level driver, reserve the counters, prepare and release CPUs, and follow CPU
  * hotplug and CPU power management.  How counters are obtained is the driver's: see driver.h.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <linux/cpu.h>
 #include <linux/cpu_pm.h>
 #include <linux/cpumask.h>
 #include <linux/errno.h>
 #include <linux/kernel.h>
 #include <linux/notifier.h>
+#include <linux/printk.h>
+#include <linux/reboot.h>
 #include <linux/smp.h>
 #include <linux/string.h>
 
 #include "driver.h"
+#include "guests.h"
+#include "regs.h"	/* in arch/ARCH */
 
 const struct perfctr_driver *perfctr_driver;
 
@@ -26,43 +32,98 @@ bool perfctr_reserved;
  */
 static struct cpumask started;
 
+/* The CPUs that have passed the driver's test since they came online. */
+static struct cpumask passed;
+
+struct cpumask perfctr_failed_cpus;
+
 /* CPUs that have been inspected: perfctr_forbid_cpus is valid for them. */
 static struct cpumask inspected;
 
+/* True if CPUs that come online are prepared at once: see perfctr_prepare_all(). */
+static bool prepares_all;
+
+/* True once the system has begun to shut down. */
+static bool shutting_down;
+
 /* ---- reserving, preparing and releasing ------------------------------------ */
 
-static int start_this_cpu(void)
+static bool can_count_here(void)
 {
+	if (perfctr_arch.can_count)
+		return perfctr_arch.can_count();
+	return !cpumask_test_cpu(smp_processor_id(), &perfctr_forbid_cpus);
+}
+
+static int take_this_cpu(unsigned int cpu)
+{
+	int err;
+
 	if (perfctr_driver->claim && !perfctr_driver->claim())
 		return -EBUSY;
-	perfctr_driver->cpu_start();
-	return 0;
+	err = perfctr_driver->cpu_start(!cpumask_test_cpu(cpu, &passed));
+	if (err != -EBUSY)
+		cpumask_set_cpu(cpu, err ? &perfctr_failed_cpus : &passed);
+	if (err && perfctr_driver->unclaim)
+		perfctr_driver->unclaim(cpu);
+	if (!err && perfctr_arch.cpu_started)
+		perfctr_arch.cpu_started();
+	return err;
 }
 
 int perfctr_prepare_here(void)
 {
 	unsigned int cpu = smp_processor_id();
-	int err = -ENODEV;
+	int err;
 
+	/* The test is not repeated: it takes long, and the log has its result. */
+	if (!can_count_here() || cpumask_test_cpu(cpu, &perfctr_failed_cpus))
+		return -EIO;
 	if (cpumask_test_cpu(cpu, &started))
 		return 0;
-	if (cpumask_test_cpu(cpu, &perfctr_forbid_cpus))
-		return -EIO;
 	cpumask_set_cpu(cpu, &started);
-	/* Pairs with the release: it finds the bit, or the counters are perf's by now. */
+	/*
+	 * Pairs with the release: it finds the bit, or the counters are perf's by now.  Pairs
+	 * with system_shuts_down(), too: it finds the bit, or shutting_down is set.
+	 */
 	smp_mb__after_atomic();
-	if (READ_ONCE(perfctr_reserved))
-		err = start_this_cpu();
+	err = READ_ONCE(shutting_down) ? -EIO : -ENODEV;
+	if (err == -ENODEV && READ_ONCE(perfctr_reserved))
+		err = take_this_cpu(cpu);
 	if (err)
 		cpumask_clear_cpu(cpu, &started);
 	return err;
+}
+
+void perfctr_fail_here(void)
+{
+	cpumask_set_cpu(smp_processor_id(), &perfctr_failed_cpus);
+	perfctr_driver->cpu_halt();
+	pr_err("CPU %u: the counters' interrupt repeats without a cause; they are not used until the CPU comes online again\n",
+	       smp_processor_id());
+}
+
+static void prepare_cpu_ipi(void *unused)
+{
+	perfctr_prepare_here();
+}
+
+static bool is_unprepared(int cpu, void *unused)
+{
+	return !cpumask_test_cpu(cpu, &started) && !cpumask_test_cpu(cpu, &perfctr_failed_cpus);
+}
+
+void perfctr_prepare_all(void)
+{
+	WRITE_ONCE(prepares_all, true);
+	on_each_cpu_cond(is_unprepared, prepare_cpu_ipi, NULL, 1);
 }
 
 /*
  * Stop and release in one step: an idle CPU may lose its registers at any time, and
  * after the release perf sets them up again.
  */
-static void stop_this_cpu(void *unused)
+static void release_this_cpu(void *unused)
 {
 	unsigned int cpu = smp_processor_id();
 
@@ -71,6 +132,62 @@ static void stop_this_cpu(void *unused)
 	perfctr_driver->cpu_stop();
 	if (perfctr_driver->unclaim)
 		perfctr_driver->unclaim(cpu);
+	/* Afterwards: the counters' last overflows raise interrupts. */
+	if (perfctr_arch.cpu_stopped)
+		perfctr_arch.cpu_stopped();
+}
+
+/* The CPU is offline. */
+static void lose_cpu(unsigned int cpu)
+{
+	cpumask_clear_cpu(cpu, &started);
+	perfctr_driver->cpu_lose(cpu);
+	if (perfctr_driver->unclaim)
+		perfctr_driver->unclaim(cpu);
+	if (perfctr_arch.cpu_lost)
+		perfctr_arch.cpu_lost(cpu);
+}
+
+/*
+ * A thread that runs here keeps its counts, and counts nothing after this.  The CPU is not
+ * given back to perf any more: nothing counts until the reboot.
+ */
+static void quiet_this_cpu(void *unused)
+{
+	if (!cpumask_test_and_clear_cpu(smp_processor_id(), &started))
+		return;
+	perfctr_driver->cpu_quiet();
+	if (perfctr_arch.cpu_stopped)
+		perfctr_arch.cpu_stopped();
+}
+
+/*
+ * Before a reboot.  kexec resets no processor, and leaves the registers to the next kernel.
+ * Threads may still run.
+ */
+static int system_shuts_down(struct notifier_block *block, unsigned long action, void *data)
+{
+	smp_store_mb(shutting_down, true);	/* pairs with perfctr_prepare_here() */
+	on_each_cpu_mask(&started, quiet_this_cpu, NULL, 1);
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block shutdown_notifier = { .notifier_call = system_shuts_down };
+
+static int reserve_counters(void)
+{
+	int err;
+
+	if (!perfctr_driver->reserve)
+		return 0;
+	err = perfctr_driver->reserve();
+	if (err)
+		return err;
+	/* Last: while perf has the counters, a program may try in a loop, and disturbs no KVM. */
+	err = perfctr_guests_exclude();
+	if (err && perfctr_driver->release)
+		perfctr_driver->release();
+	return err;
 }
 
 int perfctr_cpu_reserve(void)
@@ -80,36 +197,61 @@ int perfctr_cpu_reserve(void)
 	if (perfctr_driver->settle)
 		perfctr_driver->settle();
 	cpus_read_lock();
-	err = perfctr_driver->reserve();
-	/* No CPU is prepared yet. */
-	if (!err)
+	err = reserve_counters();
+	if (!err) {
 		WRITE_ONCE(perfctr_reserved, true);
+		if (perfctr_arch.reserved)
+			perfctr_arch.reserved();
+	}
 	cpus_read_unlock();
 	return err;
 }
 
 int perfctr_cpu_prepare(void)
 {
+	unsigned int here = raw_smp_processor_id();
 	unsigned long flags;
 	int err = 0;
 
+	if (likely(cpumask_test_cpu(here, &started) &&
+		   !cpumask_test_cpu(here, &perfctr_failed_cpus)))
+		return 0;
 	local_irq_save(flags);
 	/* A control may be for other CPUs than this one. */
-	if (!cpumask_test_cpu(smp_processor_id(), &perfctr_forbid_cpus))
+	if (can_count_here())
 		err = perfctr_prepare_here();
 	local_irq_restore(flags);
 	/* The state's thread may end before this, and its end releases the counters. */
 	return err == -ENODEV ? 0 : err;
 }
 
+/*
+ * Forget the CPUs that are offline, and that a thread prepared as it left them.  When they
+ * come online, they are perf's.
+ */
+static void lose_offline_cpus(void)
+{
+	unsigned int cpu;
+
+	for_each_cpu(cpu, &started)
+		lose_cpu(cpu);
+}
+
 void perfctr_cpu_release(void)
 {
 	cpus_read_lock();
+	if (perfctr_arch.unreserve)
+		perfctr_arch.unreserve();
+	WRITE_ONCE(prepares_all, false);
 	/* Pairs with perfctr_prepare_here(), and with the filter of perf's events. */
 	smp_store_mb(perfctr_reserved, false);
 	/* Without an interrupt if only this CPU was prepared. */
-	on_each_cpu_mask(&started, stop_this_cpu, NULL, 1);
-	perfctr_driver->release();
+	on_each_cpu_mask(&started, release_this_cpu, NULL, 1);
+	lose_offline_cpus();
+	if (perfctr_driver->release)
+		perfctr_driver->release();
+	if (perfctr_driver->reserve)
+		perfctr_guests_admit();
 	cpus_read_unlock();
 }
 
@@ -124,45 +266,49 @@ static void inspect_cpu(unsigned int cpu)
 	cpumask_set_cpu(cpu, &inspected);
 }
 
-static void tell_watcher(enum perfctr_cpu_event event)
-{
-	unsigned long flags;
-
-	local_irq_save(flags);
-	perfctr_tell_watcher(event);
-	local_irq_restore(flags);
-}
-
 /*
  * The hotplug callbacks.  The first runs before user threads run on the CPU, the second
- * once the scheduler moves them away.
+ * once the scheduler moves them away.  A thread that has not left yet may prepare the CPU
+ * and load its control once more.  It is counted right, and release_dead_cpu() or the first
+ * callback gives the CPU back.  Before 5.11 such a thread may even keep running for a while.
  *
  * Context: The CPU concerned.
  */
 static int begin_this_cpu(unsigned int cpu)
 {
+	unsigned long flags;
+
 	inspect_cpu(cpu);
-	tell_watcher(PERFCTR_CPU_ONLINE);
+	if (perfctr_arch.cpu_online)
+		perfctr_arch.cpu_online(cpu);
+	local_irq_save(flags);
+	cpumask_clear_cpu(cpu, &passed);
+	cpumask_clear_cpu(cpu, &perfctr_failed_cpus);
+	release_this_cpu(NULL);
+	if (perfctr_reserved && READ_ONCE(prepares_all))
+		perfctr_prepare_here();
+	perfctr_tell_watcher(PERFCTR_CPU_ONLINE);
+	local_irq_restore(flags);
 	return 0;
 }
 
 static int leave_this_cpu(unsigned int cpu)
 {
-	tell_watcher(PERFCTR_CPU_OFFLINE);
+	unsigned long flags;
+
+	if (perfctr_arch.cpu_offline)
+		perfctr_arch.cpu_offline(cpu);
+	local_irq_save(flags);
+	perfctr_tell_watcher(PERFCTR_CPU_OFFLINE);
+	if (perfctr_arch.stops_early)
+		release_this_cpu(NULL);
+	local_irq_restore(flags);
 	return 0;
 }
 
-static void lose_cpu(unsigned int cpu)
-{
-	cpumask_clear_cpu(cpu, &started);
-	perfctr_driver->cpu_lose(cpu);
-	if (perfctr_driver->unclaim)
-		perfctr_driver->unclaim(cpu);
-}
-
 /*
- * Release a CPU that has gone offline.  Earlier would be wrong: threads that have yet
- * to migrate off the CPU still count there.
+ * Release a CPU that has gone offline.  Threads that have yet to migrate off the CPU count
+ * there until then.
  *
  * Context: On another CPU.
  */
@@ -194,13 +340,18 @@ static struct notifier_block cpu_pm_nb = { .notifier_call = handle_cpu_pm };
 
 void perfctr_cpu_sleep(void)
 {
+	if (perfctr_arch.cpu_sleeps && cpumask_test_cpu(smp_processor_id(), &started))
+		perfctr_arch.cpu_sleeps();
 }
 
 void perfctr_cpu_forget(void)
 {
 	/* The kernel's driver sets up the registers of CPUs that are not prepared. */
-	if (cpumask_test_cpu(smp_processor_id(), &started))
-		perfctr_driver->cpu_forget();
+	if (!cpumask_test_cpu(smp_processor_id(), &started))
+		return;
+	perfctr_driver->cpu_forget();
+	if (perfctr_arch.cpu_woke && !cpumask_test_cpu(smp_processor_id(), &perfctr_failed_cpus))
+		perfctr_arch.cpu_woke();
 }
 
 /* ---- the rest ------------------------------------------------------------- */
@@ -212,6 +363,8 @@ bool perfctr_cpu_user_reads(void)
 
 int perfctr_cpu_check_control(struct perfctr_cpu_control *control)
 {
+	if (control->tsc_on && !perfctr_has_tsc())
+		return -EOPNOTSUPP;
 	return perfctr_driver->check_control(control);
 }
 
@@ -251,21 +404,74 @@ static int follow_cpus(void)
 {
 	int err;
 
-	err = cpuhp_setup_state(CPUHP_BP_PREPARE_DYN, "vperfctr:dead", NULL, release_dead_cpu);
-	if (err < 0)
-		return err;
-	dead_state = err;
+	if (!perfctr_arch.stops_early) {
+		err = cpuhp_setup_state(CPUHP_BP_PREPARE_DYN, "vperfctr:dead", NULL,
+					release_dead_cpu);
+		if (err < 0)
+			return err;
+		dead_state = err;
+	}
 	err = cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "vperfctr:online", begin_this_cpu,
 				leave_this_cpu);
 	if (err < 0)
 		goto no_online;
 	online_state = err;
 	err = cpu_pm_register_notifier(&cpu_pm_nb);
+	if (err)
+		goto no_cpu_pm;
+	if (perfctr_driver->cpu_quiet)
+		err = register_reboot_notifier(&shutdown_notifier);
 	if (!err)
 		return 0;
+	cpu_pm_unregister_notifier(&cpu_pm_nb);
+no_cpu_pm:
 	cpuhp_remove_state_nocalls(online_state);
 no_online:
-	cpuhp_remove_state_nocalls(dead_state);
+	if (!perfctr_arch.stops_early)
+		cpuhp_remove_state_nocalls(dead_state);
+	return err;
+}
+
+static void follow_no_more(void)
+{
+	if (perfctr_driver->cpu_quiet)
+		unregister_reboot_notifier(&shutdown_notifier);
+	cpu_pm_unregister_notifier(&cpu_pm_nb);
+	cpuhp_remove_state_nocalls(online_state);
+	if (!perfctr_arch.stops_early)
+		cpuhp_remove_state_nocalls(dead_state);
+}
+
+static void end_arch(void)
+{
+	if (perfctr_arch.exit)
+		perfctr_arch.exit();
+}
+
+static int begin_counters(void)
+{
+	int err;
+
+	if (perfctr_driver->no_counters)
+		return 0;
+	err = perfctr_guests_init();
+	if (err)
+		return err;
+	if (perfctr_arch.init)
+		err = perfctr_arch.init();
+	if (err)
+		goto no_arch;
+	err = follow_cpus();
+	if (err)
+		goto no_cpus;
+	if (perfctr_arch.ready)
+		perfctr_arch.ready();
+	return 0;
+
+no_cpus:
+	end_arch();
+no_arch:
+	perfctr_guests_exit();
 	return err;
 }
 
@@ -273,28 +479,25 @@ static void end_driver(void)
 {
 	if (perfctr_driver->end)
 		perfctr_driver->end();
+	if (perfctr_arch.ended)
+		perfctr_arch.ended();
 }
 
 int perfctr_cpu_init(void)
 {
-	int err;
+	int err = choose_driver() ?: begin_counters();
 
-	err = choose_driver();
-	if (!err && !perfctr_driver->no_counters)
-		err = follow_cpus();
 	if (err)
 		end_driver();
-	else if (perfctr_arch.ready && !perfctr_driver->no_counters)
-		perfctr_arch.ready();
 	return err;
 }
 
 void perfctr_cpu_exit(void)
 {
 	if (!perfctr_driver->no_counters) {
-		cpu_pm_unregister_notifier(&cpu_pm_nb);
-		cpuhp_remove_state_nocalls(online_state);
-		cpuhp_remove_state_nocalls(dead_state);
+		follow_no_more();
+		end_arch();
+		perfctr_guests_exit();
 	}
 	end_driver();
 }

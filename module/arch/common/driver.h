@@ -87,17 +87,23 @@ struct perfctr_driver {
 	/*
 	 * Prepare the registers of a CPU for us, and give them back.
 	 *
-	 * start: save what perf needs back, stop and clear all counters.
+	 * start: save what perf needs back, stop and clear all counters.  With @test, which is
+	 *	true until the CPU has passed once since it came online, try them first.
+	 *	Return: 0; -EIO if that failed, and the registers were given back; -EBUSY if
+	 *	perf or another user has the counters of this CPU, at the moment.
 	 * stop: clear all counters, restore what was saved.
 	 * forget: the registers were lost, clear them again.
 	 * lose: as stop, for an offline CPU, whose registers cannot be written.
+	 * quiet: stop the counters for good, and disable each of them, because another
+	 *	kernel is about to run.  The counters keep their values.  NULL: not needed.
 	 *
 	 * Context: The CPU concerned, interrupts disabled; lose: another CPU.
 	 */
-	void (*cpu_start)(void);
+	int (*cpu_start)(bool test);
 	void (*cpu_stop)(void);
 	void (*cpu_forget)(void);
 	void (*cpu_lose)(unsigned int cpu);
+	void (*cpu_quiet)(void);
 
 	/*
 	 * For arm-pmu.c and riscv-pmu.c: handle the counters' interrupt.
@@ -117,6 +123,48 @@ struct perfctr_driver {
 	 */
 	const struct mm_struct *(*cpu_reader)(unsigned int cpu);
 	void (*cpu_close_user)(const struct mm_struct *mm);
+
+	/*
+	 * The rest is for x86.
+	 *
+	 * is_usable: true if this CPU may count.  The module counts on no CPU before this has
+	 *	returned true there.  NULL: all CPUs may.  Preemption disabled, or a thread
+	 *	that stays there.
+	 * cpu_scrub: clear all counters without changing any count, and stop those that run
+	 *	for no state.  Does nothing before cpu_start and after cpu_stop.  The CPU
+	 *	concerned, interrupts disabled.
+	 */
+	bool (*is_usable)(void);
+	void (*cpu_scrub)(void);
+
+	/*
+	 * For nmi.c, in an NMI; the first is required if the driver offers VPERFCTR_FEATURE_PCINT.
+	 *
+	 * overflow: look for an overflow of the state that runs on this CPU.  Return: the state,
+	 *	with its counters stopped, and the caller must handle the overflow; -EBUSY if
+	 *	the interrupted code is about to handle it; NULL if there is none.
+	 * end_stray: no overflow of the running state was found.  If a counter left enabled for
+	 *	another thread has overflowed, stop it and return true.  With @all, also clear
+	 *	the status bits of the running state's counters, so that unmasking LVTPC does
+	 *	not raise their interrupt again: the caller must look for an overflow
+	 *	afterwards.  NULL: no counter can be in this state, and there are no status
+	 *	bits.
+	 * repair: an overflow was found, so end_stray is not called: undo what perf's handler of
+	 *	the same NMI has done to registers that it shares with the module; or NULL.
+	 * precede: in each NMI, of any cause, on any CPU, before perf's handler; or NULL.
+	 * updates: return a number that changes whenever the running state's page is updated.
+	 * cpu_halt: stop the counters for good, until cpu_stop.
+	 * shares_lvtpc: true if perf's interrupt handler, which runs before ours, may have
+	 *	unmasked LVTPC.  So a masked LVTPC does not prove that all our NMIs can be
+	 *	recognised by that.
+	 */
+	struct perfctr_cpu_state *(*overflow)(void);
+	bool (*end_stray)(bool all);
+	void (*repair)(void);
+	void (*precede)(void);
+	u32 (*updates)(void);
+	void (*cpu_halt)(void);
+	bool shares_lvtpc;
 };
 
 /* An architecture, which has one of these.  A function may be NULL. */
@@ -125,8 +173,48 @@ struct perfctr_arch {
 	const struct perfctr_driver *const *drivers;
 	unsigned int nr_drivers;
 
-	/* The module is loaded: accepts was called on all CPUs.  May sleep. */
+	/*
+	 * True if a CPU is stopped when the scheduler has begun to move threads away, while its
+	 * registers can still be given back; else it is lost when it is offline.
+	 */
+	bool stops_early;
+
+	/*
+	 * The module.  May sleep.
+	 *
+	 * init: the driver is chosen.  Return: 0, or an errno.
+	 * ready: accepts was called on all CPUs.
+	 * exit: undo these; no CPU comes or goes any more.
+	 * ended: after the driver's end, also if the initialisation has failed.
+	 */
+	int (*init)(void);
 	void (*ready)(void);
+	void (*exit)(void);
+	void (*ended)(void);
+
+	/* The counters have been reserved, or are about to be released.  May sleep. */
+	void (*reserved)(void);
+	void (*unreserve)(void);
+
+	/*
+	 * True if this CPU may be prepared; NULL: if it is not forbidden.  Interrupts or
+	 * preemption disabled.
+	 */
+	bool (*can_count)(void);
+
+	/* A CPU comes online, or goes offline, before the service knows.  May sleep. */
+	void (*cpu_online)(unsigned int cpu);
+	void (*cpu_offline)(unsigned int cpu);
+
+	/*
+	 * After cpu_start, cpu_stop or cpu_quiet, and cpu_lose of the driver; before the CPU
+	 * sleeps with the system, and after cpu_forget.  Interrupts disabled, except for lost.
+	 */
+	void (*cpu_started)(void);
+	void (*cpu_stopped)(void);
+	void (*cpu_lost)(unsigned int cpu);
+	void (*cpu_sleeps)(void);
+	void (*cpu_woke)(void);
 
 	/*
 	 * True if user mode can read counters on this CPU now; NULL: it cannot, unless the
@@ -153,9 +241,28 @@ extern bool perfctr_reserved;
  * driver.c: prepare this CPU for counting, unless that has been done.
  *
  * Context: Interrupts disabled.
- * Return: 0; -EIO if this CPU is forbidden; -EBUSY if perf has events on its counters;
- * -ENODEV if they are not reserved.
+ * Return: 0; -EIO if this CPU is forbidden, or its counters do not work; -EBUSY if perf or
+ * another user has them at the moment; -ENODEV if they are not reserved.
  */
 int perfctr_prepare_here(void);
+
+/*
+ * driver.c: prepare all CPUs, also those that come online before the release.  Preparing clears
+ * what perf has left.
+ *
+ * Context: May sleep; the counters are reserved.
+ */
+void perfctr_prepare_all(void);
+
+/*
+ * driver.c: stop this CPU's counters, and refuse all states here until the CPU comes
+ * online again.  The thread that runs counts nothing until it is switched out.
+ *
+ * Context: NMI.
+ */
+void perfctr_fail_here(void);
+
+/* The CPUs that have failed the driver's test, or so, since they came online. */
+extern struct cpumask perfctr_failed_cpus;
 
 #endif /* VPERFCTR_DRIVER_H */

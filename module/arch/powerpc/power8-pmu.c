@@ -695,7 +695,7 @@ static void clear_registers(struct pmu_cpu *cpu)
 	cpu->idle = false;
 }
 
-static void power8_cpu_start(void)
+static int power8_cpu_start(bool test)
 {
 	struct pmu_cpu *cpu = this_cpu_ptr(&pmu_cpu);
 
@@ -709,6 +709,7 @@ static void power8_cpu_start(void)
 		cpu->saved_mmcr3 = perfctr_read_mmcr3();
 	clear_registers(cpu);
 	cpu->ready = PMU_READY;
+	return 0;
 }
 
 static void power8_cpu_stop(void)

@@ -96,6 +96,9 @@ static __always_inline void perfctr_sync(void)
 	isync();
 }
 
+/* True if there is a counter of time, which only x86 can lack. */
+#define perfctr_has_tsc()	true
+
 /* Read the time base, as user mode does. */
 static __always_inline u64 perfctr_rdtsc(void)
 {

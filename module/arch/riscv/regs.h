@@ -76,6 +76,9 @@ static __always_inline void perfctr_clear_lcofi(void)
 	csr_clear(CSR_SIP, PERFCTR_LCOFI);
 }
 
+/* True if there is a counter of time, which only x86 can lack. */
+#define perfctr_has_tsc()	true
+
 /* Read the timer, as user mode does. */
 static __always_inline u64 perfctr_rdtsc(void)
 {

@@ -855,7 +855,7 @@ static void sbi_sample(struct perfctr_cpu_state *state)
 
 /* ---- claiming and releasing a CPU --------------------------------------- */
 
-static void sbi_cpu_start(void)
+static int sbi_cpu_start(bool test)
 {
 	struct sbi_cpu *cpu = this_cpu_ptr(&sbi_cpu);
 
@@ -864,6 +864,7 @@ static void sbi_cpu_start(void)
 	perfctr_write_scounteren(cpu->saved_scounteren);
 	clear_registers(cpu);
 	cpu->ready = PMU_READY;
+	return 0;
 }
 
 static void sbi_cpu_stop(void)

@@ -48,7 +48,7 @@ static int amd_v2_begin(unsigned int cpu)
 	return 0;
 }
 
-const struct perfctr_x86_driver perfctr_x86_amd_v2 = {
+const struct perfctr_driver perfctr_x86_amd_v2 = {
 	.probe		= amd_v2_probe,
 	PERFCTR_X86_PMC_OPS,
 	PERFCTR_X86_CLAIM,

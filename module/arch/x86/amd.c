@@ -149,7 +149,7 @@ int perfctr_amd_probe(void)
 	return 0;
 }
 
-const struct perfctr_x86_driver perfctr_x86_amd = {
+const struct perfctr_driver perfctr_x86_amd = {
 	.probe		= perfctr_amd_probe,
 	PERFCTR_X86_PMC_OPS,
 	PERFCTR_X86_PMC_RESERVATION,

@@ -206,7 +206,7 @@ static void allow_here(void *mm)
 	if (!is_here(mm) || !perfctr_x86_rdpmc_allowed(mm))
 		return;
 	/* Clear what perf left, before user mode can see it, or note it as suspect. */
-	perfctr_x86_prepare_here();
+	perfctr_prepare_here();
 	trust_kernel_here();
 	this_cpu_ptr(&pce_cpu)->follows = false;
 	perfctr_update_cr4(X86_CR4_PCE, 0);

@@ -91,7 +91,7 @@ static int intel_v6_begin(unsigned int cpu)
 	return err ?: -ENODEV;
 }
 
-const struct perfctr_x86_driver perfctr_x86_intel_v6 = {
+const struct perfctr_driver perfctr_x86_intel_v6 = {
 	.probe		= intel_v6_probe,
 	.probe_kind	= intel_v6_probe_kind,
 	PERFCTR_X86_PMC_OPS,

@@ -326,7 +326,7 @@ static int intel_probe(void)
 	return perfctr_intel_probe(false);
 }
 
-const struct perfctr_x86_driver perfctr_x86_intel = {
+const struct perfctr_driver perfctr_x86_intel = {
 	.probe		= intel_probe,
 	.probe_kind	= perfctr_intel_probe_kind,
 	PERFCTR_X86_PMC_OPS,

@@ -47,7 +47,7 @@ static DEFINE_RATELIMIT_STATE(limit, 600 * HZ, 1);
 static void probe_kvm_msr(void *unused, unsigned int is_write, u32 msr, u64 value,
 			  bool exception)
 {
-	if (is_write && !exception && starts_counter(msr, value) && perfctr_x86_is_reserved() &&
+	if (is_write && !exception && starts_counter(msr, value) && READ_ONCE(perfctr_reserved) &&
 	    __ratelimit(&limit))
 		pr_warn("%s[%d]: the counters of this virtual machine stand still, because threads are counted on the host\n",
 			current->comm, current->tgid);

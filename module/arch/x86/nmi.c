@@ -48,7 +48,7 @@ static DEFINE_PER_CPU(struct pmi_cpu {
 static DEFINE_PER_CPU(unsigned int, in_a_row);
 
 /* NULL: there is no i-mode. */
-static const struct perfctr_x86_driver *driver;
+static const struct perfctr_driver *driver;
 
 static struct perfctr_cpu_state *no_overflow(void)
 {
@@ -95,7 +95,7 @@ static noinline void end_storm(struct pmi_cpu *pmi)
 {
 	WRITE_ONCE(pmi->ready, false);
 	__this_cpu_write(in_a_row, 0);
-	perfctr_x86_fail_here();
+	perfctr_fail_here();
 }
 
 /*
@@ -218,14 +218,14 @@ static void unregister_first(void)
 		unregister_nmi_handler(NMI_LOCAL, "vperfctr_first");
 }
 
-int perfctr_x86_pmi_init(const struct perfctr_x86_driver *d)
+int perfctr_x86_pmi_init(void)
 {
 	int err;
 
 	if (!(perfctr_cpu_info.features & VPERFCTR_FEATURE_PCINT))
 		return 0;
-	driver = d;
-	static_call_update(perfctr_x86_overflow, d->overflow);
+	driver = perfctr_driver;
+	static_call_update(perfctr_x86_overflow, driver->overflow);
 	err = register_first();
 	if (err)
 		goto no_first;

@@ -282,7 +282,7 @@ static void clear_registers(struct pmc_cpu *cpu)
 /*
  * Restore the registers that perf caches.  The writes may fault: the self-test may have
  * failed.  Our own cached values must stay right, as a thread may still be switched in
- * here: see the hotplug callbacks in drivers.c.
+ * here: see the hotplug callbacks in driver.c.
  */
 static void give_back(struct pmc_cpu *cpu)
 {

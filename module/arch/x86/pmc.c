@@ -622,7 +622,7 @@ static noinline bool may_use_counters(struct perfctr_cpu_state *state, bool tsc_
 		perfctr_generic_resume(state);
 		return false;
 	}
-	if (!perfctr_x86_prepare_here() && begin_holding())
+	if (!perfctr_prepare_here() && begin_holding())
 		return true;
 	if (tsc_runs)
 		perfctr_generic_suspend(state);

@@ -378,7 +378,7 @@ void perfctr_x86_rdpmc_begin(void)
 	 * that CPU.
 	 */
 	if (!PERFCTR_CLEARS_DIRTY)
-		perfctr_x86_prepare_all();
+		perfctr_prepare_all();
 }
 
 void perfctr_x86_rdpmc_end(void)
@@ -404,6 +404,6 @@ void perfctr_cpu_user_fork(struct mm_struct *mm)
 		return;
 	atomic_set(&mm->context.perf_rdpmc_allowed, 0);
 	/* While the counters are reserved, perf has no event that the child could have mapped. */
-	if (!perfctr_x86_is_reserved())
+	if (!READ_ONCE(perfctr_reserved))
 		WRITE_ONCE(suspicious, true);
 }

@@ -19,7 +19,7 @@ static int generic_probe(void)
 	return 0;
 }
 
-const struct perfctr_x86_driver perfctr_x86_generic = {
+const struct perfctr_driver perfctr_x86_generic = {
 	.probe		= generic_probe,
 	.check_control	= perfctr_generic_check_control,
 	.ops		= PERFCTR_GENERIC_OPS,

@@ -3,146 +3,17 @@
 #ifndef VPERFCTR_X86_H
 #define VPERFCTR_X86_H
 
-#include "../common/common.h"
+#include "../common/driver.h"
 
-/*
- * The functions of a driver.  drivers.c chooses the driver, installs its operations,
- * and calls the rest as CPUs come and go.
- */
-struct perfctr_x86_driver {
-	/* Detect the processor, and fill in perfctr_cpu_info.  Return: 0 or -ENODEV. */
-	int (*probe)(void);
-
-	/* Describe the kind of this CPU.  NULL: the driver knows one kind only. */
-	perfctr_probe_kind *probe_kind;
-
-	/* As perfctr_cpu_check_control(). */
-	int (*check_control)(struct perfctr_cpu_control *control);
-
-	struct perfctr_cpu_ops ops;
-
-	/*
-	 * Find what the reservation needs, before any CPU is prepared, and undo that when
-	 * the module is removed.  NULL: nothing.
-	 *
-	 * @cpu: the CPU that was probed; it is online
-	 *
-	 * Context: May sleep.
-	 * Return: 0, or an errno: then another driver is chosen.
-	 */
-	int (*begin)(unsigned int cpu);
-	void (*end)(void);
-
-	/*
-	 * True if this CPU may count.  The module counts on no CPU before this has returned
-	 * true there.  NULL: all CPUs may.
-	 *
-	 * Context: This CPU; preemption disabled, or a thread that stays there.
-	 */
-	bool (*is_usable)(void);
-
-	/*
-	 * Reserve the counters against perf_event and other users of the kernel's
-	 * reservation of registers, and release them.  NULL: there is nothing to
-	 * reserve.  Return: 0, or -EBUSY.
-	 */
-	int (*reserve)(void);
-	void (*release)(void);
-
-	/*
-	 * Before a reservation: wait until nothing goes on that an earlier release has started.
-	 * NULL: a release starts nothing.
-	 *
-	 * Context: May sleep; without cpus_read_lock().  No release comes meanwhile.
-	 */
-	void (*settle)(void);
-
-	/*
-	 * Look for an overflow of the state that runs on this CPU.  Required if the
-	 * driver offers VPERFCTR_FEATURE_PCINT.
-	 *
-	 * Context: NMI.
-	 * Return: the state, with its counters stopped, and the caller must handle
-	 * the overflow; -EBUSY if the interrupted code is about to handle it; NULL
-	 * if there is no overflow.
-	 */
-	struct perfctr_cpu_state *(*overflow)(void);
-
-	/*
-	 * No overflow of the running state was found.  If a counter left enabled for
-	 * another thread has overflowed, stop it and return true.  With @all, also clear
-	 * the status bits of the running state's counters, so that unmasking LVTPC does
-	 * not raise their interrupt again: the caller must look for an overflow afterwards.
-	 * NULL: no counter can be in this state, and there are no status bits.
-	 *
-	 * Context: NMI.
-	 */
-	bool (*end_stray)(bool all);
-
-	/*
-	 * An overflow was found, so end_stray is not called: undo what perf's handler of the
-	 * same NMI has done to registers that it shares with the module.  NULL: nothing.
-	 *
-	 * Context: NMI.
-	 */
-	void (*repair)(void);
-
-	/*
-	 * Return a number that changes whenever the running state's page is updated.
-	 *
-	 * Context: NMI.
-	 */
-	u32 (*updates)(void);
-
-	/*
-	 * Prepare the registers of this CPU for us, and give them back.
-	 *
-	 * start: save what perf caches, stop and clear everything.  With @test, try
-	 *	the registers first.
-	 *	Return: 0; -EIO if the test failed and the registers were given back; -EBUSY
-	 *	if perf or another user has the counters of this CPU, at the moment.
-	 * stop: clear everything, restore what was saved.
-	 * lose: as stop, for an offline CPU, whose registers cannot be written.
-	 * forget: the registers were lost; start over.
-	 * halt: stop the counters for good, until stop.  Called in an NMI.
-	 * quiet: stop the counters for good, and disable each of them, because another
-	 *	kernel is about to run.  The counters keep their values.
-	 * scrub: clear all counters without changing any count, and stop those that run for no
-	 *	state.  Does nothing before start and after stop.
-	 *
-	 * Context: On the CPU concerned, interrupts disabled; lose: on another CPU.
-	 */
-	int (*cpu_start)(bool test);
-	void (*cpu_stop)(void);
-	void (*cpu_lose)(unsigned int cpu);
-	void (*cpu_forget)(void);
-	void (*cpu_halt)(void);
-	void (*cpu_quiet)(void);
-	void (*cpu_scrub)(void);
-
-	/*
-	 * True if perf's interrupt handler, which runs before ours, may have unmasked LVTPC.
-	 * So a masked LVTPC does not prove that all our NMIs can be recognised by that.
-	 */
-	bool shares_lvtpc;
-
-	/*
-	 * Called in each NMI before perf's handler.  NULL: not needed.
-	 *
-	 * Context: NMI, of any cause, on any CPU.
-	 */
-	void (*precede)(void);
-};
-
-extern const struct perfctr_x86_driver perfctr_x86_amd;
-extern const struct perfctr_x86_driver perfctr_x86_amd_v2;
-extern const struct perfctr_x86_driver perfctr_x86_generic;
-extern const struct perfctr_x86_driver perfctr_x86_intel;
-extern const struct perfctr_x86_driver perfctr_x86_intel_v6;
-extern const struct perfctr_x86_driver perfctr_x86_p6;
-extern const struct perfctr_x86_driver perfctr_x86_p5;
-extern const struct perfctr_x86_driver perfctr_x86_c3;
-extern const struct perfctr_x86_driver perfctr_x86_p4;
+extern const struct perfctr_driver perfctr_x86_amd;
+extern const struct perfctr_driver perfctr_x86_amd_v2;
+extern const struct perfctr_driver perfctr_x86_generic;
+extern const struct perfctr_driver perfctr_x86_intel;
+extern const struct perfctr_driver perfctr_x86_intel_v6;
+extern const struct perfctr_driver perfctr_x86_p6;
+extern const struct perfctr_driver perfctr_x86_p5;
+extern const struct perfctr_driver perfctr_x86_c3;
+extern const struct perfctr_driver perfctr_x86_p4;
 
 /*
  * pmc.c: counters as most processors have them.  The probe of the driver describes
@@ -365,7 +236,7 @@ perfctr_probe_kind perfctr_intel_probe_kind;
  * watches_maps: true from then on.
  * any_rights: true if any process may RDPMC.
  *
- * reserve, release, settle: as in struct perfctr_x86_driver.
+ * reserve, release, settle: as in struct perfctr_driver.
  * claim, unclaim: of this CPU, while all are reserved; interrupts disabled.  claim fails
  *	if perf uses its counters.
  * lose: of a CPU that is offline.
@@ -464,23 +335,8 @@ bool perfctr_x86_readable(u32 msr);
 int perfctr_x86_selftest(const struct vperfctr_info *kind);
 
 /*
- * drivers.c: prepare this CPU for counting, unless that has been done.
+ * drivers.c: the CPUs whose counters hold something.
  *
- * Context: Interrupts disabled.
- * Return: 0; -EIO if its counters do not work; -EBUSY if perf or another user has them at
- * the moment; -ENODEV if they are not reserved.
- */
-int perfctr_x86_prepare_here(void);
-
-/*
- * Prepare all CPUs, also those that come online before the release.  Preparing clears
- * what perf has left.
- *
- * Context: May sleep; the counters are reserved.
- */
-void perfctr_x86_prepare_all(void);
-
-/*
  * mark: counters may be loaded on this CPU from now on, and its next scrub must clear them.
  *	Return: false if the CPU has failed.
  * unmark: they have been cleared.
@@ -507,7 +363,7 @@ bool perfctr_x86_scrub(void);
  *
  * Context: Interrupts disabled, except init and exit, which may sleep.
  */
-int perfctr_x86_pmi_init(const struct perfctr_x86_driver *driver);
+int perfctr_x86_pmi_init(void);
 void perfctr_x86_pmi_exit(void);
 void perfctr_x86_pmi_start(void);
 void perfctr_x86_pmi_stop(void);
@@ -529,14 +385,6 @@ static inline void perfctr_x86_pmi_expect(void)
 	if (!READ_ONCE(perfctr_x86_pmi_masks))
 		perfctr_x86_pmi_expect_late();
 }
-
-/*
- * drivers.c: stop this CPU's counters, and refuse all states here until the CPU comes
- * online again.  The thread that runs counts nothing until it is switched out.
- *
- * Context: NMI.
- */
-void perfctr_x86_fail_here(void);
 
 /*
  * rdpmc.c: user-mode RDPMC by the processes with mapped states that count.
@@ -599,8 +447,5 @@ void perfctr_x86_pce_exit(void);
 /* Begin and end to report virtual machines whose counters stand still: see kvm.c. */
 void perfctr_x86_kvm_init(void);
 void perfctr_x86_kvm_exit(void);
-
-/* True while the counters are reserved.  It may change at any moment. */
-bool perfctr_x86_is_reserved(void);
 
 #endif /* VPERFCTR_X86_H */

@@ -63,6 +63,19 @@ void sim_follow_mm(struct mm_struct *mm)
 	sim_this_cpu()->pce = mm->context.perf_rdpmc_allowed.counter;
 }
 
+/* A reset of the processor clears the counters: no driver has cpu_quiet. */
+int register_reboot_notifier(struct notifier_block *block)
+{
+	sim_require(false, "a reboot notifier");
+	return 0;
+}
+
+int unregister_reboot_notifier(struct notifier_block *block)
+{
+	sim_require(false, "a reboot notifier that was not registered");
+	return 0;
+}
+
 static struct notifier_block *cpu_pm;
 
 int cpu_pm_register_notifier(struct notifier_block *block)

@@ -43,4 +43,9 @@ void release_evntsel_nmi(unsigned int msr);
 bool sim_user_rdpmc(void);
 void cr4_update_irqsoff(unsigned long set, unsigned long clear);
 
+/* As in a kernel without CPU_PM. */
+enum { CPU_PM_ENTER, CPU_PM_ENTER_FAILED, CPU_PM_EXIT };
+#define cpu_pm_register_notifier(block)		({ (void)(block); 0; })
+#define cpu_pm_unregister_notifier(block)	((void)(block))
+
 #endif /* SIM_ARCH_H */

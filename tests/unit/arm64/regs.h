@@ -28,6 +28,7 @@
 #define perfctr_mask_nmis()			0
 #define perfctr_unmask_nmis(flags)		((void)(flags))
 #define perfctr_rdtsc()				(model.cpu[fake_cpu].tsc)
+#define perfctr_has_tsc()			true
 #define perfctr_tsc_khz()			62500
 #define perfctr_pmuver()			(model.version)
 #define perfctr_read_ceid(common, extended)	\

@@ -94,7 +94,7 @@ int perfctr_prepare_here(void)
 {
 	claims++;
 	if (!claim_error)
-		driver->cpu_start();
+		driver->cpu_start(false);
 	return claim_error;
 }
 
@@ -184,7 +184,7 @@ static void start_machine(unsigned int version, unsigned int nr, bool isolate)
 	ck_assert_int_eq(perfctr_driver_init(&driver->ops), 0);
 	for (i = 0; i < NR_CPUS; i++) {
 		fake_cpu = i;
-		driver->cpu_start();
+		driver->cpu_start(false);
 	}
 	fake_cpu = 0;
 }
@@ -303,7 +303,7 @@ START_TEST(cycles_while_waiting)
 	model.midr[0] = _i == 2 ? 0x4e0f0100 : model.midr[0];
 	ck_assert_int_eq(driver->probe(), 0);
 	ck_assert_int_eq(perfctr_driver_init(&driver->ops), 0);
-	driver->cpu_start();
+	driver->cpu_start(false);
 	add_counter(&t, 0, 0x11, 0);
 	add_counter(&t, CYCLES, 0, 0);
 	t.state.page = (void *)t.room;
@@ -441,7 +441,7 @@ START_TEST(kinds)
 
 	/* It accesses only the counters that it has: the model fails otherwise. */
 	fake_cpu = 1;
-	driver->cpu_start();
+	driver->cpu_start(false);
 	driver->cpu_stop();
 
 	/* The same kind, but with other events. */
@@ -566,9 +566,9 @@ START_TEST(vcpu_is_loaded)
 	ck_assert_int_eq(perfctr_driver_init(&driver->ops), 0);
 	model.cpu[0].user = 0;
 	model_load_vcpu();
-	driver->cpu_start();
+	driver->cpu_start(false);
 	driver->cpu_stop();
-	driver->cpu_start();
+	driver->cpu_start(false);
 	add_counter(&t, 0, P | INSNS, 0);
 	set_control(&t);
 	perfctr_cpu_resume(&t.state);
@@ -598,7 +598,7 @@ START_TEST(vcpu_of_reader)
 	model_init(4, 6);
 	model.vhe = true;
 	ck_assert_int_eq(driver->probe(), 0);
-	driver->cpu_start();
+	driver->cpu_start(false);
 	add_counter(&t, 0, P | INSNS, 0);
 	set_control(&t);
 	may_read = true;
@@ -899,7 +899,7 @@ START_TEST(shared)
 	driver->cpu_stop();
 	if (_i & 1) {
 		c->pmcr = 0x40;
-		driver->cpu_start();
+		driver->cpu_start(false);
 		perfctr_arm64_perf_comes();
 	}
 	busy = 1;
@@ -911,7 +911,7 @@ START_TEST(shared)
 	c->type[31] = 0;
 	c->counter[0] = c->counter[31] = 0;
 	if (!(_i & 1))
-		driver->cpu_start();
+		driver->cpu_start(false);
 	for (i = 0; i < 10; i++) {
 		perfctr_cpu_resume(&t.state);
 		model_run(&(struct work) { false, 7, 11 });

@@ -262,15 +262,9 @@ int cpuhp_setup_state(enum cpuhp_state state, const char *name,
 	return CPUHP_AP_ONLINE_DYN + 1;
 }
 
-void cpuhp_remove_state(enum cpuhp_state state)
+void cpuhp_remove_state_nocalls(enum cpuhp_state state)
 {
-	unsigned int cpu;
-
 	require(state == CPUHP_AP_ONLINE_DYN + 1, "removes a hotplug state that was not set up");
-	for (cpu = 0; cpu < NR_CPUS; cpu++) {
-		if (fake_online[cpu])
-			call_on(cpu, teardown, NULL, false);
-	}
 	hotplug.startup = NULL;
 	hotplug.teardown = NULL;
 }

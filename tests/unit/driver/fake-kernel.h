@@ -180,15 +180,29 @@ struct task_struct { unsigned long nvcsw, nivcsw; };
 extern struct task_struct fake_task;
 #define current				(&fake_task)
 
-enum cpuhp_state { CPUHP_AP_ONLINE_DYN = 200 };
+enum cpuhp_state { CPUHP_BP_PREPARE_DYN = 100, CPUHP_AP_ONLINE_DYN = 200 };
 int cpuhp_setup_state(enum cpuhp_state state, const char *name,
 		      int (*startup)(unsigned int cpu), int (*teardown)(unsigned int cpu));
-void cpuhp_remove_state(enum cpuhp_state state);
+void cpuhp_remove_state_nocalls(enum cpuhp_state state);
 
 #define NOTIFY_DONE		0
 struct notifier_block {
 	int (*notifier_call)(struct notifier_block *block, unsigned long action, void *data);
 };
+/* As in a kernel without CPU_PM. */
+enum { CPU_PM_ENTER, CPU_PM_ENTER_FAILED, CPU_PM_EXIT };
+#define NOTIFY_OK		1
+static inline int cpu_pm_register_notifier(struct notifier_block *block)
+{
+	(void)block;
+	return 0;
+}
+
+static inline void cpu_pm_unregister_notifier(struct notifier_block *block)
+{
+	(void)block;
+}
+
 int register_reboot_notifier(struct notifier_block *block);
 int unregister_reboot_notifier(struct notifier_block *block);
 

@@ -418,11 +418,11 @@ START_TEST(prepare_all)
 	for (cpu = 0; cpu < NR_CPUS; cpu++)
 		fill_registers(cpu);
 	fake_cpu = 0;
-	perfctr_x86_prepare_all();
+	perfctr_prepare_all();
 	for (cpu = 0; cpu < 3; cpu++)
 		check_clear(cpu);
 	memset(fake_interrupts, 0, sizeof(fake_interrupts));
-	perfctr_x86_prepare_all();
+	perfctr_prepare_all();
 	for (cpu = 0; cpu < NR_CPUS; cpu++)
 		ck_assert_uint_eq(fake_interrupts[cpu], 0);
 	fake_cpu_up(3);

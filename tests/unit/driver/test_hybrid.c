@@ -149,7 +149,7 @@ START_TEST(too_different)
 	ck_assert_uint_eq(fake_warnings, 2);
 	ck_assert_int_eq(perfctr_cpu_reserve(), 0);
 	fake_cpu = 1;
-	ck_assert_int_eq(perfctr_x86_prepare_here(), -EIO);
+	ck_assert_int_eq(perfctr_prepare_here(), -EIO);
 	perfctr_x86_scrub();
 	fake_cpu_down(1);
 	fake_cpu_up(1);

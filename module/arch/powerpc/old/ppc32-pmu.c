@@ -467,7 +467,7 @@ static void clear_registers(struct ppc32_cpu *cpu)
 	cpu->idle = false;
 }
 
-static void ppc32_cpu_start(void)
+static int ppc32_cpu_start(bool test)
 {
 	struct ppc32_cpu *cpu = this_cpu_ptr(&ppc32_cpu);
 
@@ -478,6 +478,7 @@ static void ppc32_cpu_start(void)
 		cpu->saved_mmcr2 = perfctr_read_mmcr2();
 	clear_registers(cpu);
 	cpu->ready = PMU_READY;
+	return 0;
 }
 
 static void ppc32_cpu_stop(void)

@@ -84,7 +84,7 @@ static int c3_probe(void)
 	return 0;
 }
 
-const struct perfctr_x86_driver perfctr_x86_c3 = {
+const struct perfctr_driver perfctr_x86_c3 = {
 	.probe		= c3_probe,
 	.check_control	= c3_check_control,
 	PERFCTR_X86_SIMPLE_OPS,

@@ -354,7 +354,7 @@ static noinline bool may_use_counters(struct p4_cpu *cpu, struct perfctr_cpu_sta
 		perfctr_generic_resume(state);
 		return false;
 	}
-	if (!perfctr_x86_prepare_here() && begin_holding(cpu))
+	if (!perfctr_prepare_here() && begin_holding(cpu))
 		return true;
 	perfctr_refused(state);
 	return false;
@@ -609,7 +609,7 @@ static void p4_cpu_scrub(void)
 	perfctr_tell_restarted(state);
 }
 
-const struct perfctr_x86_driver perfctr_x86_p4 = {
+const struct perfctr_driver perfctr_x86_p4 = {
 	.probe		= perfctr_p4_probe,
 	.check_control	= perfctr_p4_check_control,
 	.ops = {

@@ -213,7 +213,7 @@ static int p5_probe(void)
 }
 
 /* Linux has no driver for these counters, and its reservation does not know the registers. */
-const struct perfctr_x86_driver perfctr_x86_p5 = {
+const struct perfctr_driver perfctr_x86_p5 = {
 	.probe		= p5_probe,
 	.check_control	= p5_check_control,
 	PERFCTR_X86_SIMPLE_OPS,

@@ -186,7 +186,7 @@ static int p6_probe(void)
 	return 0;
 }
 
-const struct perfctr_x86_driver perfctr_x86_p6 = {
+const struct perfctr_driver perfctr_x86_p6 = {
 	.probe		= p6_probe,
 	.check_control	= p6_check_control,
 	.reserve	= perfctr_x86_pmc_reserve,

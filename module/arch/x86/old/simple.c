@@ -261,7 +261,7 @@ static noinline bool may_use_counters(struct perfctr_x86_simple_cpu *cpu,
 		perfctr_generic_resume(state);
 		return false;
 	}
-	if (!perfctr_x86_prepare_here() && begin_holding(cpu))
+	if (!perfctr_prepare_here() && begin_holding(cpu))
 		return true;
 	perfctr_refused(state);
 	return false;
