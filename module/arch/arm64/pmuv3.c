@@ -26,6 +26,7 @@
 #include <linux/ptrace.h>
 #include <linux/string.h>
 
+#include "../common/sums.h"
 #include "arm64.h"
 #include "regs.h"
 #include "shared.h"
@@ -100,16 +101,12 @@ static struct {
 	bool vhe;
 } pmu __ro_after_init;
 
-/* The bits of VPERFCTR_CSTATUS_NRCTRS(): one test also finds a control without counters. */
-#define PMU_READY		0xff
-
 /* The contents of a CPU's registers. */
 struct pmu_cpu {
 	u64 id;				/* of the loaded control; 0: none */
 	u64 enabled;			/* PMCNTENSET_EL0 */
 	u64 intr;			/* PMINTENSET_EL1 */
-	struct mm_struct *reader;	/* PMUSERENR_EL0 is open, or is being opened, to it */
-	u32 ready;			/* PMU_READY while the counters are claimed, else 0 */
+	struct perfctr_own_cpu own;
 	u64 clear;			/* PMCR_EL0, to clear all counters; 0: perf has some */
 	bool dirty;			/* counters may hold counts; else they are stopped, and 0 */
 	struct perfctr_cpu_state *running; /* the state resumed here, if it has counters */
@@ -130,9 +127,9 @@ static unsigned int counter_bit(u32 map)
 	return is_cycles(map) ? CYCLE_BIT : map;
 }
 
-static u64 counter_mask(u32 map)
+static __always_inline u64 read_counter(u32 map)
 {
-	return perfctr_sign(map) * 2 - 1;
+	return perfctr_read_counter(map);
 }
 
 /* ---- detection ---------------------------------------------------------- */
@@ -361,7 +358,7 @@ static int pmuv3_check_control(struct perfctr_cpu_control *control)
 		if (imode)
 			regs->intr |= bit;
 		control->kernel |= !(ctr->evntsel & TYPE_P);
-		control->mask &= counter_mask(ctr->map);
+		control->mask &= perfctr_counter_mask(ctr->map);
 	}
 	return 0;
 }
@@ -478,7 +475,7 @@ static void write_user(u64 value)
 static bool open_user(struct pmu_cpu *cpu)
 {
 	if (perfctr_arm64_user_is_kvms()) {
-		WRITE_ONCE(cpu->reader, NULL);
+		WRITE_ONCE(cpu->own.reader, NULL);
 		return false;
 	}
 	write_user(USER_SW | USER_CR | USER_ER);
@@ -495,19 +492,14 @@ static bool open_user(struct pmu_cpu *cpu)
 static void close_user(struct pmu_cpu *cpu)
 {
 	if (perfctr_arm64_user_is_kvms()) {
-		WRITE_ONCE(cpu->reader, NOBODY);
+		WRITE_ONCE(cpu->own.reader, NOBODY);
 		return;
 	}
-	WRITE_ONCE(cpu->reader, NULL);
+	WRITE_ONCE(cpu->own.reader, NULL);
 	write_user(0);
 }
 
 /* ---- i-mode ------------------------------------------------------------- */
-
-static bool has_ictrs(const struct perfctr_cpu_state *state)
-{
-	return state->cstatus & VPERFCTR_CSTATUS_ICTRS;
-}
 
 /* From here on an interrupt, which may be an NMI, must not stop the counters. */
 static void disarm_counters(struct pmu_cpu *cpu)
@@ -518,16 +510,7 @@ static void disarm_counters(struct pmu_cpu *cpu)
 
 static bool have_overflowed(const struct perfctr_cpu_state *state)
 {
-	const struct vperfctr_page *page = state->page;
-	unsigned int i = VPERFCTR_CSTATUS_NRACTRS(state->cstatus);
-
-	for (; i < VPERFCTR_CSTATUS_NRCTRS(state->cstatus); i++) {
-		u32 map = page->ctr[i].map;
-
-		if (!(perfctr_read_counter(map) & perfctr_sign(map)))
-			return true;
-	}
-	return false;
+	return perfctr_have_overflowed(state, read_counter);
 }
 
 static void stop_counters(struct pmu_cpu *cpu)
@@ -564,7 +547,7 @@ static bool pmuv3_overflow(struct pt_regs *regs)
 	struct pmu_cpu *cpu = this_cpu_ptr(&pmu_cpu);
 	struct perfctr_cpu_state *running = READ_ONCE(cpu->running);
 
-	if (!running || !has_ictrs(running)) {
+	if (!running || !perfctr_has_ictrs(running)) {
 		perfctr_clear_overflow(cpu->intr);
 		return false;
 	}
@@ -579,19 +562,9 @@ static bool pmuv3_overflow(struct pt_regs *regs)
 	return true;
 }
 
-/* Suspend the i-mode counters, which are already stopped. */
 static noinline void suspend_ictrs(const struct perfctr_cpu_state *state)
 {
-	struct vperfctr_page *page = state->page;
-	unsigned int i = VPERFCTR_CSTATUS_NRACTRS(state->cstatus);
-
-	for (; i < VPERFCTR_CSTATUS_NRCTRS(state->cstatus); i++) {
-		struct vperfctr_page_ctr *ctr = &page->ctr[i];
-		u64 now = perfctr_read_counter(ctr->map);
-
-		ctr->sum += (now - ctr->start) & page->mask;
-		ctr->start = now;
-	}
+	perfctr_suspend_ictrs(state, read_counter);
 	perfctr_clear_overflow(state->control.regs.intr);
 }
 
@@ -612,7 +585,7 @@ static noinline bool resume_ictrs(struct pmu_cpu *cpu, const struct perfctr_cpu_
 	for (; i < VPERFCTR_CSTATUS_NRCTRS(state->cstatus); i++) {
 		const struct vperfctr_page_ctr *ctr = &page->ctr[i];
 
-		perfctr_write_counter(ctr->map, ctr->start & counter_mask(ctr->map));
+		perfctr_write_counter(ctr->map, ctr->start & perfctr_counter_mask(ctr->map));
 		overflow |= !(ctr->start & perfctr_sign(ctr->map));
 	}
 	perfctr_sync();
@@ -620,12 +593,6 @@ static noinline bool resume_ictrs(struct pmu_cpu *cpu, const struct perfctr_cpu_
 }
 
 /* ---- suspend, resume, sample -------------------------------------------- */
-
-/* True if an overflow holds the counters of a state that shows none. */
-static bool is_held(const struct perfctr_cpu_state *state)
-{
-	return VPERFCTR_CSTATUS_NRCTRS(state->unheld_cstatus);
-}
 
 /* Stop and clear what earlier threads have left, before the owner of a state can read it. */
 static void clear_leftovers(struct pmu_cpu *cpu)
@@ -638,16 +605,11 @@ static void clear_leftovers(struct pmu_cpu *cpu)
 	cpu->dirty = false;
 }
 
-/*
- * Let the owner of a held state read counters.  It may be between its look at the page,
- * which showed counters, and the read, which must not raise SIGILL.  It discards what it
- * reads, as the sample count has changed.
- */
-static void open_held(void)
+static void pmuv3_open_held(void)
 {
 	struct pmu_cpu *cpu = this_cpu_ptr(&pmu_cpu);
 
-	if ((!cpu->ready && perfctr_prepare_here()) || !perfctr_may_read(&cpu->reader))
+	if (!perfctr_may_read(&cpu->own.reader))
 		return;
 	smp_rmb();	/* the right was given after that was set: no state is here to be hidden */
 	if (READ_ONCE(perfctr_arm64_hides))
@@ -659,7 +621,7 @@ static noinline void suspend_without_counters(struct perfctr_cpu_state *state)
 {
 	struct pmu_cpu *cpu = this_cpu_ptr(&pmu_cpu);
 
-	if (cpu->reader)
+	if (cpu->own.reader)
 		close_user(cpu);
 	perfctr_generic_suspend(state);
 }
@@ -671,7 +633,7 @@ static void pmuv3_suspend(struct perfctr_cpu_state *state)
 	unsigned int i, nrctrs = VPERFCTR_CSTATUS_NRCTRS(state->cstatus);
 	unsigned int nractrs = VPERFCTR_CSTATUS_NRACTRS(state->cstatus);
 	bool hides = READ_ONCE(perfctr_arm64_hides);
-	bool ictrs = has_ictrs(state);
+	bool ictrs = perfctr_has_ictrs(state);
 
 	if (!nrctrs) {
 		suspend_without_counters(state);
@@ -683,7 +645,7 @@ static void pmuv3_suspend(struct perfctr_cpu_state *state)
 		stop_counters(cpu);
 	else
 		perfctr_sync();	/* the write that has started them, if it is as recent */
-	if (cpu->reader)
+	if (cpu->own.reader)
 		close_user(cpu);
 
 	perfctr_page_begin(page);
@@ -705,43 +667,23 @@ static void pmuv3_suspend(struct perfctr_cpu_state *state)
 	cpu->dirty = !hides;
 }
 
-/*
- * Resume a state without counters, or claim this CPU for its first state with counters.
- * If that fails, refuse the state.
- *
- * Return: true if the counters must be resumed.
- */
-static noinline bool may_use_counters(struct perfctr_cpu_state *state)
-{
-	if (!VPERFCTR_CSTATUS_NRCTRS(state->cstatus)) {
-		if (is_held(state))
-			open_held();
-		perfctr_generic_resume(state);
-		return false;
-	}
-	if (!perfctr_prepare_here())
-		return true;
-	perfctr_refused(state);
-	return false;
-}
-
 static void pmuv3_resume(struct perfctr_cpu_state *state)
 {
 	struct pmu_cpu *cpu = this_cpu_ptr(&pmu_cpu);
 	struct vperfctr_page *page = state->page;
 	unsigned int i, nractrs = VPERFCTR_CSTATUS_NRACTRS(state->cstatus);
 	u32 cstatus = state->cstatus | VPERFCTR_CSTATUS_RUNNING;
-	bool ictrs = has_ictrs(state);
+	bool ictrs = perfctr_has_ictrs(state);
 	bool overflow = false;
 
 	/* The mask of a CPU that is not claimed has no bit. */
-	if (unlikely(!(cstatus & cpu->ready)) && !may_use_counters(state))
+	if (unlikely(!(cstatus & cpu->own.ready)) && !perfctr_may_use_counters(state))
 		return;
 	WRITE_ONCE(cpu->running, state);
 	smp_mb();	/* pairs with perfctr_mm_added(): it finds the state, or it is seen */
 	if (READ_ONCE(perfctr_arm64_hides))
 		clear_leftovers(cpu);
-	if (perfctr_may_read(&cpu->reader) && open_user(cpu))
+	if (perfctr_may_read(&cpu->own.reader) && open_user(cpu))
 		cstatus |= VPERFCTR_CSTATUS_RDPMC;
 	if (unlikely(ictrs))
 		overflow = resume_ictrs(cpu, state);
@@ -767,10 +709,7 @@ static void pmuv3_resume(struct perfctr_cpu_state *state)
 static void pmuv3_sample(struct perfctr_cpu_state *state)
 {
 	struct pmu_cpu *cpu = this_cpu_ptr(&pmu_cpu);
-	struct vperfctr_page *page = state->page;
-	unsigned int i, nrctrs = VPERFCTR_CSTATUS_NRCTRS(state->cstatus);
-	bool ictrs = has_ictrs(state);
-	u64 now;
+	bool ictrs = perfctr_has_ictrs(state);
 
 	/*
 	 * If the owner was switched out in READ, that switch has cleared the counters.  The
@@ -779,19 +718,8 @@ static void pmuv3_sample(struct perfctr_cpu_state *state)
 	perfctr_sync();
 	if (unlikely(ictrs))
 		disarm_counters(cpu);
-	perfctr_page_begin(page);
-	now = perfctr_rdtsc();
-	if (state->cstatus & VPERFCTR_CSTATUS_TSC)
-		page->tsc_sum += now - page->tsc_start;
-	page->tsc_start = now;
-	for (i = 0; i < nrctrs; i++) {
-		struct vperfctr_page_ctr *ctr = &page->ctr[i];
-
-		now = perfctr_read_counter(ctr->map);
-		ctr->sum += (now - ctr->start) & page->mask;
-		ctr->start = now;
-	}
-	perfctr_page_end(page);
+	perfctr_sample_ctrs(state, VPERFCTR_CSTATUS_NRCTRS(state->cstatus), state->page->mask,
+			    read_counter);
 	if (unlikely(ictrs))
 		arm_counters(cpu, state);
 }
@@ -832,7 +760,7 @@ static void clear_registers(struct pmu_cpu *cpu)
 	cpu->enabled = 0;
 	cpu->intr = 0;
 	cpu->dirty = false;
-	WRITE_ONCE(cpu->reader, NULL);
+	WRITE_ONCE(cpu->own.reader, NULL);
 	WRITE_ONCE(cpu->armed, NULL);
 	WRITE_ONCE(cpu->running, NULL);
 	memset(cpu->type, 0, sizeof(cpu->type));
@@ -844,7 +772,7 @@ static int pmuv3_cpu_start(bool test)
 
 	cpu->saved_pmcr = perfctr_read_pmcr() & PMCR_KEPT & ~(PMCR_P | PMCR_C);
 	clear_registers(cpu);
-	cpu->ready = PMU_READY;
+	cpu->own.ready = PERFCTR_READY;
 	return 0;
 }
 
@@ -852,7 +780,7 @@ static void pmuv3_cpu_stop(void)
 {
 	struct pmu_cpu *cpu = this_cpu_ptr(&pmu_cpu);
 
-	cpu->ready = 0;
+	cpu->own.ready = 0;
 	clear_registers(cpu);
 	if (perfctr_arm64_kept_idle())
 		perfctr_write_pmcr(cpu->saved_pmcr);
@@ -861,32 +789,17 @@ static void pmuv3_cpu_stop(void)
 
 static void pmuv3_cpu_forget(void)
 {
-	struct pmu_cpu *cpu = this_cpu_ptr(&pmu_cpu);
-
-	if (cpu->ready)
-		clear_registers(cpu);
+	clear_registers(this_cpu_ptr(&pmu_cpu));
 }
 
-static void pmuv3_cpu_lose(unsigned int cpu)
+static struct perfctr_own_cpu *pmuv3_own_cpu(unsigned int cpu)
 {
-	per_cpu_ptr(&pmu_cpu, cpu)->ready = 0;
+	return &per_cpu_ptr(&pmu_cpu, cpu)->own;
 }
 
-static const struct mm_struct *pmuv3_cpu_reader(unsigned int cpu)
+static void pmuv3_close_user(void)
 {
-	return READ_ONCE(per_cpu_ptr(&pmu_cpu, cpu)->reader);
-}
-
-/*
- * End user-mode reads here.  The process that runs here has unmapped its page, so it no
- * longer relies on the page's promise that reads work.
- */
-static void pmuv3_cpu_close_user(const struct mm_struct *mm)
-{
-	struct pmu_cpu *cpu = this_cpu_ptr(&pmu_cpu);
-
-	if (cpu->reader == mm)
-		close_user(cpu);
+	close_user(this_cpu_ptr(&pmu_cpu));
 }
 
 static bool counts(int cpu, void *unused)
@@ -933,10 +846,10 @@ static const struct perfctr_driver perfctr_arm64_pmuv3 = {
 	.cpu_start	= pmuv3_cpu_start,
 	.cpu_stop	= pmuv3_cpu_stop,
 	.cpu_forget	= pmuv3_cpu_forget,
-	.cpu_lose	= pmuv3_cpu_lose,
 	.interrupt	= pmuv3_overflow,
-	.cpu_reader	= pmuv3_cpu_reader,
-	.cpu_close_user	= pmuv3_cpu_close_user,
+	.own_cpu	= pmuv3_own_cpu,
+	.open_held	= pmuv3_open_held,
+	.close_user	= pmuv3_close_user,
 };
 
 static const struct perfctr_driver *const drivers[] = {

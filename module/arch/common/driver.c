@@ -141,7 +141,10 @@ static void release_this_cpu(void *unused)
 static void lose_cpu(unsigned int cpu)
 {
 	cpumask_clear_cpu(cpu, &started);
-	perfctr_driver->cpu_lose(cpu);
+	if (perfctr_driver->own_cpu)
+		perfctr_driver->own_cpu(cpu)->ready = 0;
+	if (perfctr_driver->cpu_lose)
+		perfctr_driver->cpu_lose(cpu);
 	if (perfctr_driver->unclaim)
 		perfctr_driver->unclaim(cpu);
 	if (perfctr_arch.cpu_lost)

@@ -5,6 +5,15 @@
 
 #include "common.h"
 
+/* The bits of VPERFCTR_CSTATUS_NRCTRS(): one test also finds a control without counters. */
+#define PERFCTR_READY	0xff
+
+/* What common code knows of a CPU.  A driver has it among what it knows. */
+struct perfctr_own_cpu {
+	struct mm_struct *reader;	/* user mode can read, or soon, the counters: its mm, or NULL */
+	u32 ready;			/* PERFCTR_READY while the CPU is prepared, else 0 */
+};
+
 /*
  * The operations of a driver.  driver.c chooses the driver, installs its static calls, and
  * calls the rest as counters are reserved and as CPUs come and go.  An operation may be NULL
@@ -93,7 +102,7 @@ struct perfctr_driver {
 	 *	perf or another user has the counters of this CPU, at the moment.
 	 * stop: clear all counters, restore what was saved.
 	 * forget: the registers were lost, clear them again.
-	 * lose: as stop, for an offline CPU, whose registers cannot be written.
+	 * lose: as stop, for an offline CPU, whose registers cannot be written; or NULL.
 	 * quiet: stop the counters for good, and disable each of them, because another
 	 *	kernel is about to run.  The counters keep their values.  NULL: not needed.
 	 *
@@ -114,15 +123,21 @@ struct perfctr_driver {
 	bool (*interrupt)(struct pt_regs *regs);
 
 	/*
-	 * For own-reads.c.  NULL: all threads always have the permission, or none ever.
+	 * Where resume grants the permission to read counters in user mode, or always: see
+	 * own-reads.c.  The last two may be NULL.
 	 *
-	 * cpu_reader: return the mm of the thread that runs on a CPU with the permission to
-	 *	read counters, or NULL.  For any CPU.
-	 * cpu_close_user: the threads of this mm have lost the permission.  Withdraw it
-	 *	from the one that runs on this CPU.  Interrupts disabled.
+	 * own_cpu: return what common code knows of a CPU.
+	 * open_held: let the owner of a held state read counters, if it may.  It may be between
+	 *	its look at the page, which showed counters, and the read, which must not raise
+	 *	SIGILL.  It discards what it reads, as the sample count has changed.
+	 * close_user: end user-mode reads here.  The process that runs here has unmapped its
+	 *	page, so it no longer relies on the page's promise that reads work.
+	 *
+	 * Context: The CPU concerned, interrupts disabled; own_cpu: any.
 	 */
-	const struct mm_struct *(*cpu_reader)(unsigned int cpu);
-	void (*cpu_close_user)(const struct mm_struct *mm);
+	struct perfctr_own_cpu *(*own_cpu)(unsigned int cpu);
+	void (*open_held)(void);
+	void (*close_user)(void);
 
 	/*
 	 * The rest is for x86.
@@ -245,6 +260,15 @@ extern bool perfctr_reserved;
  * another user has them at the moment; -ENODEV if they are not reserved.
  */
 int perfctr_prepare_here(void);
+
+/*
+ * generic-state.c: for resume on a CPU that is not ready for the state's counters.  Resume a state
+ * without counters, or prepare this CPU for its first state with counters.  If that fails,
+ * refuse the state.
+ *
+ * Return: true if the counters must be resumed.
+ */
+bool perfctr_may_use_counters(struct perfctr_cpu_state *state);
 
 /*
  * driver.c: prepare all CPUs, also those that come online before the release.  Preparing clears

@@ -11,7 +11,7 @@
 #include <linux/math64.h>
 #include <linux/string.h>
 
-#include "common.h"
+#include "driver.h"
 
 /* Identities of controls.  0 identifies none. */
 static atomic64_t next_id = ATOMIC64_INIT(0);
@@ -154,6 +154,22 @@ void perfctr_generic_iresume(struct perfctr_cpu_state *state)
 	perfctr_cpu_suspend(state);
 	perfctr_cpu_unhold_pmcs(state);
 	perfctr_cpu_resume(state);
+}
+
+bool perfctr_may_use_counters(struct perfctr_cpu_state *state)
+{
+	if (!VPERFCTR_CSTATUS_NRCTRS(state->cstatus)) {
+		/* An overflow may hold the counters of a state that shows none. */
+		if (VPERFCTR_CSTATUS_NRCTRS(state->unheld_cstatus) && perfctr_driver->open_held &&
+		    !perfctr_prepare_here())
+			perfctr_driver->open_held();
+		perfctr_generic_resume(state);
+		return false;
+	}
+	if (!perfctr_prepare_here())
+		return true;
+	perfctr_refused(state);
+	return false;
 }
 
 u64 perfctr_cpu_skipped(struct perfctr_cpu_state *state)

@@ -46,19 +46,20 @@ bool perfctr_own_changed(struct perfctr_user *user)
 
 static bool is_reader(int cpu, void *mm)
 {
-	return perfctr_driver->cpu_reader(cpu) == mm;
+	return READ_ONCE(perfctr_driver->own_cpu(cpu)->reader) == mm;
 }
 
 static void close_user_here(void *mm)
 {
-	perfctr_driver->cpu_close_user(mm);
+	if (perfctr_driver->own_cpu(smp_processor_id())->reader == mm)
+		perfctr_driver->close_user();
 }
 
 /* The threads that do not run now have no access until they are resumed. */
 void perfctr_own_followup(struct mm_struct *mm, bool allowed)
 {
 	smp_mb();	/* see perfctr_may_read() */
-	if (perfctr_driver->cpu_reader)
+	if (perfctr_driver->close_user)
 		on_each_cpu_cond(is_reader, close_user_here, mm, 1);
 }
 

@@ -9,6 +9,7 @@
 
 #include "powerpc.h"
 #include "regs.h"
+#include "../common/sums.h"
 
 /*
  * Elsewhere an i-mode counter has overflowed when its top bit has become 0.  Here it has
@@ -19,11 +20,6 @@
 /* The driver has these two, as each has other numbers for its counters. */
 static __always_inline u32 read_counter(u32 map);
 static __always_inline void write_counter(u32 map, u32 value);
-
-static __always_inline bool has_ictrs(const struct perfctr_cpu_state *state)
-{
-	return state->cstatus & VPERFCTR_CSTATUS_ICTRS;
-}
 
 /* True if a counter's top bit is set, also of one in a-mode: it raises the interrupt, too. */
 static bool have_overflowed(const struct perfctr_cpu_state *state)
@@ -80,26 +76,38 @@ static void load_ictrs(const struct perfctr_cpu_state *state)
 	}
 }
 
-/* Add to the sums of a running state without i-mode counters what its counters have counted. */
+static __always_inline u64 read_actr(u32 map)
+{
+	return read_counter(map);
+}
+
+/* Sample a running state without i-mode counters. */
 static __always_inline void sample_actrs(struct perfctr_cpu_state *state)
 {
+	perfctr_sample_ctrs(state, VPERFCTR_CSTATUS_NRCTRS(state->cstatus), U32_MAX, read_actr);
+}
+
+/*
+ * Let the a-mode counters start from zero again, before the top bit of one is set.  The time
+ * base does not stop: its sum goes on from where it was.
+ */
+static __always_inline void sample_with_ictrs(struct perfctr_cpu_state *state, bool idle,
+					      perfctr_cpu_op *suspend, perfctr_cpu_op *resume)
+{
 	struct vperfctr_page *page = state->page;
-	unsigned int i, nrctrs = VPERFCTR_CSTATUS_NRCTRS(state->cstatus);
-	u64 now;
+	u64 sum = page->tsc_sum, start = page->tsc_start;
 
-	perfctr_page_begin(page);
-	now = perfctr_rdtsc();
-	if (state->cstatus & VPERFCTR_CSTATUS_TSC)
-		page->tsc_sum += now - page->tsc_start;
-	page->tsc_start = now;
-	for (i = 0; i < nrctrs; i++) {
-		struct vperfctr_page_ctr *ctr = &page->ctr[i];
-
-		now = read_counter(ctr->map);
-		ctr->sum += (u32)(now - ctr->start);
-		ctr->start = now;
+	if (idle) {
+		perfctr_generic_sample(state);
+		return;
 	}
-	perfctr_page_end(page);
+	suspend(state);
+	resume(state);
+	if (state->cstatus & VPERFCTR_CSTATUS_TSC) {
+		perfctr_page_begin(page);
+		page->tsc_sum = sum + page->tsc_start - start;
+		perfctr_page_end(page);
+	}
 }
 
 #endif /* VPERFCTR_POWERPC_COUNTERS_H */

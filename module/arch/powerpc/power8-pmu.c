@@ -109,9 +109,6 @@
 #define FIXED_INSNS		0		/* PMC5 */
 #define FIXED_CYCLES		1		/* PMC6 */
 
-/* The bits of VPERFCTR_CSTATUS_NRCTRS(): one test also finds a control without counters. */
-#define PMU_READY		0xff
-
 /* Linux names it since 6.9. */
 #define POWER11			0x0082
 
@@ -138,10 +135,9 @@ static struct {
 struct pmu_cpu {
 	u64 id;				/* of the loaded control; 0: none */
 	u64 mmcr0;
-	struct mm_struct *reader;	/* PMCC is open, or is being opened, to it */
 	struct perfctr_cpu_state *armed; /* the running state whose overflow an interrupt reports */
 	bool idle;			/* the running state's counters have not been started */
-	u32 ready;			/* PMU_READY while the counters are claimed, else 0 */
+	struct perfctr_own_cpu own;
 	u64 mmcr3;
 	u64 saved_mmcr0;
 	u64 saved_mmcr1;
@@ -443,7 +439,7 @@ static noinline void write_control(struct pmu_cpu *cpu, const struct perfctr_cpu
 
 static void close_user(struct pmu_cpu *cpu)
 {
-	WRITE_ONCE(cpu->reader, NULL);
+	WRITE_ONCE(cpu->own.reader, NULL);
 	set_mmcr0(cpu, cpu->mmcr0 | MMCR0_NO_READS);
 }
 
@@ -517,23 +513,11 @@ static noinline void resume_with_ictrs(struct pmu_cpu *cpu, struct perfctr_cpu_s
 
 /* ---- suspend, resume, sample -------------------------------------------- */
 
-/* True if an overflow holds the counters of a state that shows none. */
-static bool is_held(const struct perfctr_cpu_state *state)
-{
-	return VPERFCTR_CSTATUS_NRCTRS(state->unheld_cstatus);
-}
-
-/*
- * Let the owner of a held state read counters.  It may be between its look at the page,
- * which showed counters, and the read, which must not raise SIGILL.  It discards what it
- * reads, as the sample count has changed.
- */
-static void open_held(void)
+static void power8_open_held(void)
 {
 	struct pmu_cpu *cpu = this_cpu_ptr(&pmu_cpu);
 
-	if ((cpu->ready || !perfctr_prepare_here()) &&
-	    perfctr_may_read(&cpu->reader))
+	if (perfctr_may_read(&cpu->own.reader))
 		set_mmcr0(cpu, (cpu->mmcr0 & ~MMCR0_NO_READS) | MMCR0_READS);
 }
 
@@ -541,7 +525,7 @@ static noinline void suspend_without_counters(struct perfctr_cpu_state *state)
 {
 	struct pmu_cpu *cpu = this_cpu_ptr(&pmu_cpu);
 
-	if (cpu->reader)
+	if (cpu->own.reader)
 		close_user(cpu);
 	perfctr_generic_suspend(state);
 }
@@ -556,8 +540,8 @@ static void power8_suspend(struct perfctr_cpu_state *state)
 		suspend_without_counters(state);
 		return;
 	}
-	WRITE_ONCE(cpu->reader, NULL);
-	if (unlikely(has_ictrs(state))) {
+	WRITE_ONCE(cpu->own.reader, NULL);
+	if (unlikely(perfctr_has_ictrs(state))) {
 		nrctrs = VPERFCTR_CSTATUS_NRACTRS(state->cstatus);
 		WRITE_ONCE(cpu->armed, NULL);
 		force_mmcr0(cpu, MMCR0_STOPPED | MMCR0_NO_READS);
@@ -579,30 +563,10 @@ static void power8_suspend(struct perfctr_cpu_state *state)
 		if (perfctr_isolate)
 			write_counter(ctr->map, 0);
 	}
-	if (unlikely(has_ictrs(state)) && !cpu->idle)
+	if (unlikely(perfctr_has_ictrs(state)) && !cpu->idle)
 		suspend_ictrs(state);
 	cpu->idle = false;
 	perfctr_page_end(page);
-}
-
-/*
- * Resume a state without counters, or claim this CPU for its first state with counters.
- * If that fails, refuse the state.
- *
- * Return: true if the counters must be resumed.
- */
-static noinline bool may_use_counters(struct perfctr_cpu_state *state)
-{
-	if (!VPERFCTR_CSTATUS_NRCTRS(state->cstatus)) {
-		if (is_held(state))
-			open_held();
-		perfctr_generic_resume(state);
-		return false;
-	}
-	if (!perfctr_prepare_here())
-		return true;
-	perfctr_refused(state);
-	return false;
 }
 
 static void power8_resume(struct perfctr_cpu_state *state)
@@ -614,15 +578,15 @@ static void power8_resume(struct perfctr_cpu_state *state)
 	u64 mmcr0 = MMCR0_COUNTING | MMCR0_NO_READS;
 
 	/* The mask of a CPU that is not claimed has no bit. */
-	if (unlikely(!(cstatus & cpu->ready)) && !may_use_counters(state))
+	if (unlikely(!(cstatus & cpu->own.ready)) && !perfctr_may_use_counters(state))
 		return;
-	if (perfctr_may_read(&cpu->reader)) {
+	if (perfctr_may_read(&cpu->own.reader)) {
 		cstatus |= VPERFCTR_CSTATUS_RDPMC;
 		mmcr0 = MMCR0_COUNTING | MMCR0_READS;
 	}
 	if (cpu->id != state->id)
 		write_control(cpu, state);
-	if (unlikely(has_ictrs(state))) {
+	if (unlikely(perfctr_has_ictrs(state))) {
 		resume_with_ictrs(cpu, state, cstatus, mmcr0 & MMCR0_NO_READS);
 		return;
 	}
@@ -639,32 +603,15 @@ static void power8_resume(struct perfctr_cpu_state *state)
 	set_mmcr0(cpu, mmcr0);
 }
 
-/*
- * Let the a-mode counters start from zero again, before the top bit of one is set.  The time
- * base does not stop: its sum goes on from where it was.
- */
-static noinline void sample_with_ictrs(struct perfctr_cpu_state *state)
+static noinline void sample_ictrs(struct perfctr_cpu_state *state)
 {
-	struct vperfctr_page *page = state->page;
-	u64 sum = page->tsc_sum, start = page->tsc_start;
-
-	if (this_cpu_ptr(&pmu_cpu)->idle) {
-		perfctr_generic_sample(state);
-		return;
-	}
-	power8_suspend(state);
-	power8_resume(state);
-	if (state->cstatus & VPERFCTR_CSTATUS_TSC) {
-		perfctr_page_begin(page);
-		page->tsc_sum = sum + page->tsc_start - start;
-		perfctr_page_end(page);
-	}
+	sample_with_ictrs(state, this_cpu_ptr(&pmu_cpu)->idle, power8_suspend, power8_resume);
 }
 
 static void power8_sample(struct perfctr_cpu_state *state)
 {
-	if (unlikely(has_ictrs(state)))
-		sample_with_ictrs(state);
+	if (unlikely(perfctr_has_ictrs(state)))
+		sample_ictrs(state);
 	else
 		sample_actrs(state);
 }
@@ -690,7 +637,7 @@ static void clear_registers(struct pmu_cpu *cpu)
 		perfctr_write_pmc(n, 0);
 	perfctr_sync();
 	cpu->id = 0;
-	WRITE_ONCE(cpu->reader, NULL);
+	WRITE_ONCE(cpu->own.reader, NULL);
 	WRITE_ONCE(cpu->armed, NULL);
 	cpu->idle = false;
 }
@@ -708,7 +655,7 @@ static int power8_cpu_start(bool test)
 	if (is_power10())
 		cpu->saved_mmcr3 = perfctr_read_mmcr3();
 	clear_registers(cpu);
-	cpu->ready = PMU_READY;
+	cpu->own.ready = PERFCTR_READY;
 	return 0;
 }
 
@@ -716,7 +663,7 @@ static void power8_cpu_stop(void)
 {
 	struct pmu_cpu *cpu = this_cpu_ptr(&pmu_cpu);
 
-	cpu->ready = 0;
+	cpu->own.ready = 0;
 	clear_registers(cpu);
 	perfctr_write_mmcr1(cpu->saved_mmcr1);
 	perfctr_write_mmcr2(cpu->saved_mmcr2);
@@ -731,32 +678,17 @@ static void power8_cpu_stop(void)
 
 static void power8_cpu_forget(void)
 {
-	struct pmu_cpu *cpu = this_cpu_ptr(&pmu_cpu);
-
-	if (cpu->ready)
-		clear_registers(cpu);
+	clear_registers(this_cpu_ptr(&pmu_cpu));
 }
 
-static void power8_cpu_lose(unsigned int cpu)
+static struct perfctr_own_cpu *power8_own_cpu(unsigned int cpu)
 {
-	per_cpu_ptr(&pmu_cpu, cpu)->ready = 0;
+	return &per_cpu_ptr(&pmu_cpu, cpu)->own;
 }
 
-static const struct mm_struct *power8_cpu_reader(unsigned int cpu)
+static void power8_close_user(void)
 {
-	return READ_ONCE(per_cpu_ptr(&pmu_cpu, cpu)->reader);
-}
-
-/*
- * End user-mode reads here.  The process that runs here has unmapped its page, so it no
- * longer relies on the page's promise that reads work.
- */
-static void power8_cpu_close_user(const struct mm_struct *mm)
-{
-	struct pmu_cpu *cpu = this_cpu_ptr(&pmu_cpu);
-
-	if (cpu->reader == mm)
-		close_user(cpu);
+	close_user(this_cpu_ptr(&pmu_cpu));
 }
 
 static int power8_reserve(void)
@@ -776,7 +708,7 @@ const struct perfctr_driver perfctr_powerpc_power8 = {
 	.cpu_start	= power8_cpu_start,
 	.cpu_stop	= power8_cpu_stop,
 	.cpu_forget	= power8_cpu_forget,
-	.cpu_lose	= power8_cpu_lose,
-	.cpu_reader	= power8_cpu_reader,
-	.cpu_close_user	= power8_cpu_close_user,
+	.own_cpu	= power8_own_cpu,
+	.open_held	= power8_open_held,
+	.close_user	= power8_close_user,
 };

@@ -29,6 +29,7 @@
 #include <linux/smp.h>
 #include <linux/string.h>
 
+#include "../common/sums.h"
 #include "regs.h"
 #include "riscv.h"
 
@@ -90,17 +91,13 @@ static struct {
 	u32 cache[NR_CACHE_EVENTS];
 } events __ro_after_init;
 
-/* The bits of VPERFCTR_CSTATUS_NRCTRS(): one test also finds a control without counters. */
-#define PMU_READY		0xff
-
 /* The known state of a CPU's counters.  Sets of them have the firmware's numbers. */
 struct sbi_cpu {
 	u64 id;				/* of the control whose events the counters have; 0: none */
 	u64 started;			/* counters that run */
 	u64 configured;			/* counters that have an event */
 	u64 clean;			/* configured counters that are stopped, and were cleared */
-	struct mm_struct *reader;	/* scounteren is open, or is being opened, to it */
-	u32 ready;			/* PMU_READY while the counters are claimed, else 0 */
+	struct perfctr_own_cpu own;
 	u32 saved_scounteren;		/* scounteren of processes that are no readers */
 	u32 opened_scounteren;		/* scounteren of the reader; 0: there is none */
 	u32 readable;			/* bits of scounteren: counters without older counts */
@@ -126,11 +123,6 @@ static unsigned int csr_of(u32 map)
 static u64 counter_bit(u32 map)
 {
 	return BIT_ULL(pmu.sbi[csr_of(map)]);
-}
-
-static u64 counter_mask(u32 map)
-{
-	return perfctr_sign(map) * 2 - 1;
 }
 
 static __always_inline u64 read_counter(u32 map)
@@ -424,7 +416,7 @@ static int sbi_check_control(struct perfctr_cpu_control *control)
 			regs->intr |= bit;
 		/* A fixed counter has no bits in evntsel. */
 		control->kernel |= !(ctr->evntsel & EVENT_SINH);
-		control->mask &= counter_mask(ctr->map);
+		control->mask &= perfctr_counter_mask(ctr->map);
 	}
 	return 0;
 }
@@ -527,7 +519,7 @@ static void clear_registers(struct sbi_cpu *cpu)
 	cpu->configured = 0;
 	cpu->clean = 0;
 	cpu->opened_scounteren = 0;
-	WRITE_ONCE(cpu->reader, NULL);
+	WRITE_ONCE(cpu->own.reader, NULL);
 	WRITE_ONCE(cpu->armed, NULL);
 	WRITE_ONCE(cpu->running, NULL);
 	cpu->idle = false;
@@ -572,7 +564,7 @@ static void close_user(struct sbi_cpu *cpu)
 {
 	u32 now = perfctr_read_scounteren();
 
-	WRITE_ONCE(cpu->reader, NULL);
+	WRITE_ONCE(cpu->own.reader, NULL);
 	if (now == cpu->opened_scounteren)
 		now = cpu->saved_scounteren;
 	else if (now & ~SCOUNTEREN_ALL)
@@ -583,23 +575,9 @@ static void close_user(struct sbi_cpu *cpu)
 
 /* ---- i-mode ------------------------------------------------------------- */
 
-static bool has_ictrs(const struct perfctr_cpu_state *state)
-{
-	return state->cstatus & VPERFCTR_CSTATUS_ICTRS;
-}
-
 static bool have_overflowed(const struct perfctr_cpu_state *state)
 {
-	const struct vperfctr_page *page = state->page;
-	unsigned int i = VPERFCTR_CSTATUS_NRACTRS(state->cstatus);
-
-	for (; i < VPERFCTR_CSTATUS_NRCTRS(state->cstatus); i++) {
-		u32 map = page->ctr[i].map;
-
-		if (!(read_counter(map) & perfctr_sign(map)))
-			return true;
-	}
-	return false;
+	return perfctr_have_overflowed(state, read_counter);
 }
 
 /* True if an i-mode counter had already overflowed when the state was suspended. */
@@ -651,19 +629,9 @@ static bool sbi_overflow(struct pt_regs *regs)
 	return armed;
 }
 
-/* Suspend the i-mode counters, which are already stopped. */
 static noinline void suspend_ictrs(const struct perfctr_cpu_state *state)
 {
-	struct vperfctr_page *page = state->page;
-	unsigned int i = VPERFCTR_CSTATUS_NRACTRS(state->cstatus);
-
-	for (; i < VPERFCTR_CSTATUS_NRCTRS(state->cstatus); i++) {
-		struct vperfctr_page_ctr *ctr = &page->ctr[i];
-		u64 now = read_counter(ctr->map);
-
-		ctr->sum += (now - ctr->start) & page->mask;
-		ctr->start = now;
-	}
+	perfctr_suspend_ictrs(state, read_counter);
 	perfctr_clear_lcofi();
 }
 
@@ -681,7 +649,7 @@ static noinline void resume_ictrs(struct sbi_cpu *cpu, const struct perfctr_cpu_
 		/* While this is pending, OpenSBI's start would not let the next one come. */
 		perfctr_clear_lcofi();
 		perfctr_sbi_start(counter_bit(ctr->map), SBI_PMU_START_FLAG_SET_INIT_VALUE,
-				  ctr->start & counter_mask(ctr->map));
+				  ctr->start & perfctr_counter_mask(ctr->map));
 	}
 	cpu->started |= intr;
 	cpu->clean &= ~intr;
@@ -689,22 +657,11 @@ static noinline void resume_ictrs(struct sbi_cpu *cpu, const struct perfctr_cpu_
 
 /* ---- suspend, resume, sample -------------------------------------------- */
 
-/* True if an overflow holds the counters of a state that shows none. */
-static bool is_held(const struct perfctr_cpu_state *state)
-{
-	return VPERFCTR_CSTATUS_NRCTRS(state->unheld_cstatus);
-}
-
-/*
- * Let the owner of a held state read counters.  It may be between its look at the page,
- * which showed counters, and the read, which must not raise SIGILL.  It discards what it
- * reads, as the sample count has changed.
- */
-static void open_held(void)
+static void sbi_open_held(void)
 {
 	struct sbi_cpu *cpu = this_cpu_ptr(&sbi_cpu);
 
-	if ((!cpu->ready && perfctr_prepare_here()) || !perfctr_may_read(&cpu->reader))
+	if (!perfctr_may_read(&cpu->own.reader))
 		return;
 	if (perfctr_riscv_must_hide())
 		restart_counters(cpu, 0, 0);
@@ -715,7 +672,7 @@ static noinline void suspend_without_counters(struct perfctr_cpu_state *state)
 {
 	struct sbi_cpu *cpu = this_cpu_ptr(&sbi_cpu);
 
-	if (cpu->reader)
+	if (cpu->own.reader)
 		close_user(cpu);
 	perfctr_generic_suspend(state);
 }
@@ -725,7 +682,7 @@ static void sbi_suspend(struct perfctr_cpu_state *state)
 	struct sbi_cpu *cpu = this_cpu_ptr(&sbi_cpu);
 	struct vperfctr_page *page = state->page;
 	unsigned int i, nractrs = VPERFCTR_CSTATUS_NRACTRS(state->cstatus);
-	bool ictrs = has_ictrs(state);
+	bool ictrs = perfctr_has_ictrs(state);
 
 	if (!VPERFCTR_CSTATUS_NRCTRS(state->cstatus)) {
 		suspend_without_counters(state);
@@ -735,7 +692,7 @@ static void sbi_suspend(struct perfctr_cpu_state *state)
 		WRITE_ONCE(cpu->armed, NULL);
 		stop_counters(cpu, state->control.regs.intr);
 	}
-	if (cpu->reader)
+	if (cpu->own.reader)
 		close_user(cpu);
 
 	perfctr_page_begin(page);
@@ -755,26 +712,6 @@ static void sbi_suspend(struct perfctr_cpu_state *state)
 	WRITE_ONCE(cpu->running, NULL);
 }
 
-/*
- * Resume a state without counters, or claim this CPU for its first state with counters.
- * If that fails, refuse the state.
- *
- * Return: true if the counters must be resumed.
- */
-static noinline bool may_use_counters(struct perfctr_cpu_state *state)
-{
-	if (!VPERFCTR_CSTATUS_NRCTRS(state->cstatus)) {
-		if (is_held(state))
-			open_held();
-		perfctr_generic_resume(state);
-		return false;
-	}
-	if (!perfctr_prepare_here())
-		return true;
-	perfctr_refused(state);
-	return false;
-}
-
 static void sbi_resume(struct perfctr_cpu_state *state)
 {
 	struct sbi_cpu *cpu = this_cpu_ptr(&sbi_cpu);
@@ -785,7 +722,7 @@ static void sbi_resume(struct perfctr_cpu_state *state)
 	bool hide;
 
 	/* The mask of a CPU that is not claimed has no bit. */
-	if (unlikely(!(cstatus & cpu->ready)) && !may_use_counters(state))
+	if (unlikely(!(cstatus & cpu->own.ready)) && !perfctr_may_use_counters(state))
 		return;
 	if (cpu->id != state->id && !write_control(cpu, state)) {
 		perfctr_refused(state);
@@ -794,7 +731,7 @@ static void sbi_resume(struct perfctr_cpu_state *state)
 	WRITE_ONCE(cpu->running, state);
 	smp_mb();	/* pairs with perfctr_mm_added(): it finds the state, or it is seen */
 	hide = perfctr_riscv_must_hide();
-	if (unlikely(perfctr_may_read(&cpu->reader)))
+	if (unlikely(perfctr_may_read(&cpu->own.reader)))
 		cstatus |= VPERFCTR_CSTATUS_RDPMC;
 
 	perfctr_page_begin(page);
@@ -808,7 +745,7 @@ static void sbi_resume(struct perfctr_cpu_state *state)
 	perfctr_page_end(page);
 
 	/* Such an overflow is handled before the owner returns to user mode. */
-	if (unlikely(has_ictrs(state)) && is_overflow_left(state)) {
+	if (unlikely(perfctr_has_ictrs(state)) && is_overflow_left(state)) {
 		cpu->idle = true;
 		if (hide)
 			restart_counters(cpu, 0, 0);
@@ -821,35 +758,21 @@ static void sbi_resume(struct perfctr_cpu_state *state)
 		restart_counters(cpu, all & ~intr, intr);
 	else
 		continue_counters(cpu, all & ~intr);
-	if (unlikely(has_ictrs(state)))
+	if (unlikely(perfctr_has_ictrs(state)))
 		resume_ictrs(cpu, state);
 	if (cstatus & VPERFCTR_CSTATUS_RDPMC)
 		open_user(cpu);
-	if (unlikely(has_ictrs(state)))
+	if (unlikely(perfctr_has_ictrs(state)))
 		arm_counters(cpu, state);
 }
 
 static void sbi_sample(struct perfctr_cpu_state *state)
 {
 	struct sbi_cpu *cpu = this_cpu_ptr(&sbi_cpu);
-	struct vperfctr_page *page = state->page;
-	unsigned int i, nrctrs = VPERFCTR_CSTATUS_NRCTRS(state->cstatus);
-	u64 now;
 
-	perfctr_page_begin(page);
-	now = perfctr_rdtsc();
-	if (state->cstatus & VPERFCTR_CSTATUS_TSC)
-		page->tsc_sum += now - page->tsc_start;
-	page->tsc_start = now;
-	for (i = 0; i < nrctrs && !cpu->idle; i++) {
-		struct vperfctr_page_ctr *ctr = &page->ctr[i];
-
-		now = read_counter(ctr->map);
-		ctr->sum += (now - ctr->start) & page->mask;
-		ctr->start = now;
-	}
-	perfctr_page_end(page);
-	if (unlikely(has_ictrs(state)) && !cpu->idle)
+	perfctr_sample_ctrs(state, cpu->idle ? 0 : VPERFCTR_CSTATUS_NRCTRS(state->cstatus),
+			    state->page->mask, read_counter);
+	if (unlikely(perfctr_has_ictrs(state)) && !cpu->idle)
 		arm_counters(cpu, state);
 }
 
@@ -863,7 +786,7 @@ static int sbi_cpu_start(bool test)
 	cpu->saved_scounteren = perfctr_read_scounteren() & SCOUNTEREN_ALL;
 	perfctr_write_scounteren(cpu->saved_scounteren);
 	clear_registers(cpu);
-	cpu->ready = PMU_READY;
+	cpu->own.ready = PERFCTR_READY;
 	return 0;
 }
 
@@ -871,8 +794,8 @@ static void sbi_cpu_stop(void)
 {
 	struct sbi_cpu *cpu = this_cpu_ptr(&sbi_cpu);
 
-	cpu->ready = 0;
-	if (cpu->reader)
+	cpu->own.ready = 0;
+	if (cpu->own.reader)
 		close_user(cpu);
 	clear_registers(cpu);
 }
@@ -881,8 +804,6 @@ static void sbi_cpu_forget(void)
 {
 	struct sbi_cpu *cpu = this_cpu_ptr(&sbi_cpu);
 
-	if (!cpu->ready)
-		return;
 	clear_registers(cpu);
 	perfctr_write_scounteren(cpu->saved_scounteren);
 }
@@ -890,25 +811,17 @@ static void sbi_cpu_forget(void)
 /* The next claim clears the rest. */
 static void sbi_cpu_lose(unsigned int cpu)
 {
-	per_cpu_ptr(&sbi_cpu, cpu)->ready = 0;
 	per_cpu_ptr(&sbi_cpu, cpu)->configured = 0;
 }
 
-static const struct mm_struct *sbi_cpu_reader(unsigned int cpu)
+static struct perfctr_own_cpu *sbi_own_cpu(unsigned int cpu)
 {
-	return READ_ONCE(per_cpu_ptr(&sbi_cpu, cpu)->reader);
+	return &per_cpu_ptr(&sbi_cpu, cpu)->own;
 }
 
-/*
- * End user-mode reads here.  The process that runs here has unmapped its page, so it no
- * longer relies on the page's promise that reads work.
- */
-static void sbi_cpu_close_user(const struct mm_struct *mm)
+static void sbi_close_user(void)
 {
-	struct sbi_cpu *cpu = this_cpu_ptr(&sbi_cpu);
-
-	if (cpu->reader == mm)
-		close_user(cpu);
+	close_user(this_cpu_ptr(&sbi_cpu));
 }
 
 static bool counts(int cpu, void *unused)
@@ -959,8 +872,9 @@ static const struct perfctr_driver perfctr_riscv_sbi = {
 	.cpu_forget	= sbi_cpu_forget,
 	.cpu_lose	= sbi_cpu_lose,
 	.interrupt	= sbi_overflow,
-	.cpu_reader	= sbi_cpu_reader,
-	.cpu_close_user	= sbi_cpu_close_user,
+	.own_cpu	= sbi_own_cpu,
+	.open_held	= sbi_open_held,
+	.close_user	= sbi_close_user,
 };
 
 static const struct perfctr_driver *const drivers[] = {

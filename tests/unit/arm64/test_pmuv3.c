@@ -34,6 +34,15 @@ bool perfctr_may_read(struct mm_struct **reader)
 	return may_read;
 }
 
+const struct perfctr_driver *perfctr_driver;
+
+/* As own-reads.c does it. */
+static void close_user(const struct mm_struct *mm)
+{
+	if (driver->own_cpu(fake_cpu)->reader == mm)
+		driver->close_user();
+}
+
 /* Stubs of claim.c and perf-wait.c, which are not under test. */
 const struct perfctr_driver perfctr_timer_only;
 
@@ -178,6 +187,7 @@ static void start_machine(unsigned int version, unsigned int nr, bool isolate)
 	perfctr_arm64_hides = isolate;
 	model_init(version, nr);
 	memset(&perfctr_cpu_info, 0, sizeof(perfctr_cpu_info));
+	perfctr_driver = driver;
 	ck_assert_int_eq(driver->probe(), 0);
 	perfctr_cpu_set_ihandler(overflow_handler);
 	perfctr_cpu_set_refusal(refusal_handler);
@@ -530,24 +540,24 @@ START_TEST(permission_withdrawn)
 	add_counter(&t, 0, P | INSNS, 0);
 	set_control(&t);
 	may_read = true;
-	ck_assert_ptr_null(driver->cpu_reader(0));
+	ck_assert_ptr_null(driver->own_cpu(0)->reader);
 	perfctr_cpu_resume(&t.state);
-	ck_assert_ptr_eq(driver->cpu_reader(0), &the_mm);
-	ck_assert_ptr_null(driver->cpu_reader(1));
-	driver->cpu_close_user(&other_mm);
+	ck_assert_ptr_eq(driver->own_cpu(0)->reader, &the_mm);
+	ck_assert_ptr_null(driver->own_cpu(1)->reader);
+	close_user(&other_mm);
 	ck_assert_uint_ne(model.cpu[0].user, 0);
-	driver->cpu_close_user(&the_mm);
+	close_user(&the_mm);
 	ck_assert_uint_eq(model.cpu[0].user, 0);
-	ck_assert_ptr_null(driver->cpu_reader(0));
+	ck_assert_ptr_null(driver->own_cpu(0)->reader);
 	model_run(&(struct work) { false, 100, 300 });
 	perfctr_cpu_suspend(&t.state);
 	perfctr_cpu_resume(&t.state);
 	model_run(&(struct work) { false, 100, 300 });
 	perfctr_cpu_suspend(&t.state);
-	ck_assert_ptr_null(driver->cpu_reader(0));
+	ck_assert_ptr_null(driver->own_cpu(0)->reader);
 	may_read = false;
 	perfctr_cpu_resume(&t.state);
-	ck_assert_ptr_null(driver->cpu_reader(0));
+	ck_assert_ptr_null(driver->own_cpu(0)->reader);
 	model_run(&(struct work) { false, 100, 300 });
 	perfctr_cpu_suspend(&t.state);
 	ck_assert_uint_eq(sum(&t, 0), 300);
@@ -613,13 +623,13 @@ START_TEST(vcpu_of_reader)
 		perfctr_cpu_resume(&t.state);
 	}
 	if (_i & 2)		/* another thread unmaps the page */
-		driver->cpu_close_user(&the_mm);
+		close_user(&the_mm);
 	model_put_vcpu();
 	if (!(_i & 2))
 		ck_assert_int_eq(!!model.cpu[0].user, page_allows_reads(&t));
 	perfctr_cpu_suspend(&t.state);
 	ck_assert_uint_eq(model.cpu[0].user, 0);
-	ck_assert_ptr_null(driver->cpu_reader(0));
+	ck_assert_ptr_null(driver->own_cpu(0)->reader);
 	may_read = _i & 4;
 	perfctr_cpu_resume(&t.state);
 	ck_assert_int_eq(!!model.cpu[0].user, may_read);
@@ -800,10 +810,6 @@ START_TEST(release)
 	check_clean();
 	ck_assert_uint_eq(model.cpu[0].pmcr, 0x41);
 	ck_assert_uint_eq(model.cpu[0].intr | model.cpu[0].overflow, 0);
-	/* after a deep sleep too, the registers belong to perf */
-	model.cpu[0].enabled = 1;
-	driver->cpu_forget();
-	ck_assert_uint_eq(model.cpu[0].enabled, 1);
 }
 END_TEST
 
@@ -821,7 +827,7 @@ START_TEST(claim_at_first_resume)
 	if (_i & 4)
 		driver->cpu_stop();
 	else
-		driver->cpu_lose(0);
+		driver->own_cpu(0)->ready = 0;
 	model.cpu[0].enabled = 0x10;	/* perf's */
 	model_clear_statistics();
 

@@ -52,9 +52,6 @@
 #define MMCR0_NEGATIVE		0xc000U
 #define MMCR0_INTERRUPT		((u32)(MMCR0_PMXE | MMCR0_FCECE) | MMCR0_NEGATIVE)
 
-/* The bits of VPERFCTR_CSTATUS_NRCTRS(): one test also finds a control without counters. */
-#define PMU_READY		0xff
-
 /* The selectors of PMC1 to PMC6: bits, and the place in their register. */
 static const struct {
 	u8 width, shift;
@@ -114,7 +111,7 @@ struct ppc32_cpu {
 	u32 mmcr0;
 	struct perfctr_cpu_state *armed; /* the running state whose overflow an interrupt reports */
 	bool idle;			/* the running state's counters have not been started */
-	u32 ready;			/* PMU_READY while the counters are claimed, else 0 */
+	struct perfctr_own_cpu own;
 	u32 saved_mmcr0, saved_mmcr1, saved_mmcr2;
 };
 
@@ -350,7 +347,7 @@ static void ppc32_suspend(struct perfctr_cpu_state *state)
 		perfctr_generic_suspend(state);
 		return;
 	}
-	if (unlikely(has_ictrs(state))) {
+	if (unlikely(perfctr_has_ictrs(state))) {
 		nrctrs = VPERFCTR_CSTATUS_NRACTRS(state->cstatus);
 		WRITE_ONCE(cpu->armed, NULL);
 		force_mmcr0(cpu, state->control.regs.mmcr0 | MMCR0_FC);
@@ -370,28 +367,10 @@ static void ppc32_suspend(struct perfctr_cpu_state *state)
 		if (perfctr_isolate)
 			write_counter(ctr->map, 0);
 	}
-	if (unlikely(has_ictrs(state)) && !cpu->idle)
+	if (unlikely(perfctr_has_ictrs(state)) && !cpu->idle)
 		suspend_ictrs(state);
 	cpu->idle = false;
 	perfctr_page_end(page);
-}
-
-/*
- * Resume a state without counters, or claim this CPU for its first state with counters.
- * If that fails, refuse the state.
- *
- * Return: true if the counters must be resumed.
- */
-static noinline bool may_use_counters(struct perfctr_cpu_state *state)
-{
-	if (!VPERFCTR_CSTATUS_NRCTRS(state->cstatus)) {
-		perfctr_generic_resume(state);
-		return false;
-	}
-	if (!perfctr_prepare_here())
-		return true;
-	perfctr_refused(state);
-	return false;
 }
 
 static void ppc32_resume(struct perfctr_cpu_state *state)
@@ -402,11 +381,11 @@ static void ppc32_resume(struct perfctr_cpu_state *state)
 	u32 cstatus = state->cstatus | VPERFCTR_CSTATUS_RUNNING | pmu.reads;
 
 	/* The mask of a CPU that is not claimed has no bit. */
-	if (unlikely(!(cstatus & cpu->ready)) && !may_use_counters(state))
+	if (unlikely(!(cstatus & cpu->own.ready)) && !perfctr_may_use_counters(state))
 		return;
 	if (cpu->id != state->id)
 		write_control(cpu, state);
-	if (unlikely(has_ictrs(state))) {
+	if (unlikely(perfctr_has_ictrs(state))) {
 		resume_with_ictrs(cpu, state, cstatus);
 		return;
 	}
@@ -423,32 +402,15 @@ static void ppc32_resume(struct perfctr_cpu_state *state)
 	set_mmcr0(cpu, state->control.regs.mmcr0);
 }
 
-/*
- * Let the a-mode counters start from zero again, before the top bit of one is set.  The time
- * base does not stop: its sum goes on from where it was.
- */
-static noinline void sample_with_ictrs(struct perfctr_cpu_state *state)
+static noinline void sample_ictrs(struct perfctr_cpu_state *state)
 {
-	struct vperfctr_page *page = state->page;
-	u64 sum = page->tsc_sum, start = page->tsc_start;
-
-	if (this_cpu_ptr(&ppc32_cpu)->idle) {
-		perfctr_generic_sample(state);
-		return;
-	}
-	ppc32_suspend(state);
-	ppc32_resume(state);
-	if (state->cstatus & VPERFCTR_CSTATUS_TSC) {
-		perfctr_page_begin(page);
-		page->tsc_sum = sum + page->tsc_start - start;
-		perfctr_page_end(page);
-	}
+	sample_with_ictrs(state, this_cpu_ptr(&ppc32_cpu)->idle, ppc32_suspend, ppc32_resume);
 }
 
 static void ppc32_sample(struct perfctr_cpu_state *state)
 {
-	if (unlikely(has_ictrs(state)))
-		sample_with_ictrs(state);
+	if (unlikely(perfctr_has_ictrs(state)))
+		sample_ictrs(state);
 	else
 		sample_actrs(state);
 }
@@ -477,7 +439,7 @@ static int ppc32_cpu_start(bool test)
 	if (pmu.processor->mmcr2)
 		cpu->saved_mmcr2 = perfctr_read_mmcr2();
 	clear_registers(cpu);
-	cpu->ready = PMU_READY;
+	cpu->own.ready = PERFCTR_READY;
 	return 0;
 }
 
@@ -485,7 +447,7 @@ static void ppc32_cpu_stop(void)
 {
 	struct ppc32_cpu *cpu = this_cpu_ptr(&ppc32_cpu);
 
-	cpu->ready = 0;
+	cpu->own.ready = 0;
 	clear_registers(cpu);
 	write_others(cpu->saved_mmcr1, cpu->saved_mmcr2);
 	/* perf has no event, so its counters were stopped. */
@@ -495,15 +457,12 @@ static void ppc32_cpu_stop(void)
 
 static void ppc32_cpu_forget(void)
 {
-	struct ppc32_cpu *cpu = this_cpu_ptr(&ppc32_cpu);
-
-	if (cpu->ready)
-		clear_registers(cpu);
+	clear_registers(this_cpu_ptr(&ppc32_cpu));
 }
 
-static void ppc32_cpu_lose(unsigned int cpu)
+static struct perfctr_own_cpu *ppc32_own_cpu(unsigned int cpu)
 {
-	per_cpu_ptr(&ppc32_cpu, cpu)->ready = 0;
+	return &per_cpu_ptr(&ppc32_cpu, cpu)->own;
 }
 
 static int ppc32_reserve(void)
@@ -523,5 +482,5 @@ const struct perfctr_driver perfctr_powerpc_ppc32 = {
 	.cpu_start	= ppc32_cpu_start,
 	.cpu_stop	= ppc32_cpu_stop,
 	.cpu_forget	= ppc32_cpu_forget,
-	.cpu_lose	= ppc32_cpu_lose,
+	.own_cpu	= ppc32_own_cpu,
 };
