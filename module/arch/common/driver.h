@@ -8,9 +8,9 @@
 /* The bits of VPERFCTR_CSTATUS_NRCTRS(): one test also finds a control without counters. */
 #define PERFCTR_READY	0xff
 
-/* What common code knows of a CPU.  A driver has it among what it knows. */
+/* The part of what a driver knows of a CPU that common code uses, too. */
 struct perfctr_own_cpu {
-	struct mm_struct *reader;	/* user mode can read, or soon, the counters: its mm, or NULL */
+	struct mm_struct *reader;	/* counters are open, or are being opened, to it */
 	u32 ready;			/* PERFCTR_READY while the CPU is prepared, else 0 */
 };
 
