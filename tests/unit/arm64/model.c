@@ -211,7 +211,10 @@ void model_change(u64 *reg, u64 mask, bool set)
 		*reg |= mask;
 	else
 		*reg &= ~mask;
-	note_write();
+	if (reg == &this_cpu()->overflow)
+		this_cpu()->writes++;	/* no counter's value depends on its overflow flag */
+	else
+		note_write();
 }
 
 /* No synchronization is needed: the return to user mode synchronizes. */
