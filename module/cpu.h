@@ -94,6 +94,9 @@ static inline unsigned int perfctr_nrctrs(const struct perfctr_cpu_control *cont
  */
 extern struct vperfctr_info perfctr_cpu_info;
 
+/* True if perf keeps some counters, and uses them while threads count; set by init. */
+extern bool perfctr_perf_keeps;
+
 /*
  * Return the same for each kind, or NULL if there are fewer.  A CPU that comes online
  * may add a kind.  Known kinds do not change.

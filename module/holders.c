@@ -112,8 +112,9 @@ void vperfctr_report_holder(void)
 		return;
 	next = get_jiffies_64() + 3600 * HZ;
 	copy_comm(&comm, current);
-	pr_info("%s (process %d, user %u) counts; perf gets no counters until it and others end, see 'perfex info --holders'\n",
-		comm.text, task_tgid_nr(current), from_kuid(&init_user_ns, current_uid()));
+	pr_info("%s (process %d, user %u) counts; perf gets %s counters until it and others end, see 'perfex info --holders'\n",
+		comm.text, task_tgid_nr(current), from_kuid(&init_user_ns, current_uid()),
+		perfctr_perf_keeps ? "only its own" : "no");
 }
 
 /* ---- the file ------------------------------------------------------------------- */
@@ -192,7 +193,8 @@ static int vperfctr_holders_show(struct seq_file *m, void *unused)
 	struct vperfctr_cpus_holder *holder;
 	struct vperfctr_state *st;
 
-	seq_printf(m, "watchdog: %s\nperf: %s\n%s", watchdog_text(uses), perf_text(uses),
+	seq_printf(m, "watchdog: %s\nperf: %s\n%s%s", watchdog_text(uses), perf_text(uses),
+		   perfctr_perf_keeps ? "perf_counters: kept\n" : "",
 		   uses & PERFCTR_PERF_GUEST ? "guest: holds\n" : "");
 	rcu_read_lock();
 	for (i = 0; i < ARRAY_SIZE(lists); i++) {

@@ -240,6 +240,7 @@ static int pmuv3_probe(void)
 	pmu.vhe = perfctr_is_vhe();
 
 	describe_kind(info, &pmu_kind[0]);
+	perfctr_perf_keeps = pmu_kind[0].kept;
 	info->cpu_type = VPERFCTR_CPU_ARM_PMUV3;
 	info->features = VPERFCTR_FEATURE_RDPMC | VPERFCTR_FEATURE_RDTSC | VPERFCTR_FEATURE_PCINT |
 			 VPERFCTR_FEATURE_CPUS | (perfctr_isolate ? VPERFCTR_FEATURE_ISOLATE : 0);

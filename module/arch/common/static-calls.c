@@ -11,6 +11,7 @@
 
 struct vperfctr_info perfctr_cpu_info;
 u64 perfctr_cpu_sampling_ns;
+bool perfctr_perf_keeps;
 
 DEFINE_STATIC_CALL(perfctr_suspend, perfctr_generic_suspend);
 DEFINE_STATIC_CALL(perfctr_resume, perfctr_generic_resume);

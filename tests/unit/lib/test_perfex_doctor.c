@@ -236,6 +236,11 @@ START_TEST(holders)
 	ck_assert_str_eq(printed,
 			 "note: vperfctr counts threads for gzip (process 12) and a b (process 14), and perf_event gets no counters meanwhile\n"
 			 "no fault was found\n");
+	sh("printf 'watchdog: none\\nperf: holds\\nperf_counters: kept\\nthread: 12 12 0 gzip\\n' > proc/vperfctr");
+	ck_assert_int_eq(examine(false), 0);
+	ck_assert_str_eq(printed,
+			 "note: vperfctr counts threads for gzip (process 12), and perf_event gets only its own counters (perf_counters) meanwhile\n"
+			 "no fault was found\n");
 	sh("echo 'cpus: 77 77 0 agent' > proc/vperfctr");
 	ck_assert_int_eq(examine(true), 0);
 	ck_assert_str_eq(printed,

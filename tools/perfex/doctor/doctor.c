@@ -381,15 +381,15 @@ static void check_device(struct doctor *d)
 
 /* perf waits for them, or gets EBUSY: no fault, but what its user looks for. */
 static void note_holders(const struct doctor *d, const struct vperfctr_holders *h,
-			 const char *what)
+			 const char *what, bool perf_keeps)
 {
 	char names[256], text[400];
 
 	if (!h->nr)
 		return;
 	vperfctr_describe_holders(names, sizeof(names), h);
-	snprintf(text, sizeof(text), "vperfctr counts %s for %s, and perf_event gets no counters meanwhile",
-		 what, names);
+	snprintf(text, sizeof(text), "vperfctr counts %s for %s, and perf_event gets %s meanwhile",
+		 what, names, perf_keeps ? "only its own counters (perf_counters)" : "no counters");
 	note(d, text);
 }
 
@@ -399,6 +399,7 @@ static void check_holders(struct doctor *d)
 	char proc[256], file[512], names[256], remedy[128];
 	unsigned int i;
 	size_t len;
+	bool keeps;
 
 	snprintf(proc, sizeof(proc), "%s", in_root(d, "/proc"));
 	snprintf(file, sizeof(file), "%s/vperfctr", proc);
@@ -408,10 +409,11 @@ static void check_holders(struct doctor *d)
 		       "the NMI watchdog holds a counter of each CPU, and with it keeps all");
 	if (has_line(file, "guest: holds\n"))
 		report(d, "guest", NULL, "a virtual machine had the counters when they were last asked for: end it, or load kvm_intel or kvm_amd with enable_mediated_pmu=0");
+	keeps = has_line(file, "perf_counters: kept\n");
 	vperfctr_find_holders(&h, VPERFCTR_HOLDERS_THREADS, proc);
-	note_holders(d, &h, "threads");
+	note_holders(d, &h, "threads", keeps);
 	vperfctr_find_holders(&h, VPERFCTR_HOLDERS_CPUS, proc);
-	note_holders(d, &h, "CPUs");
+	note_holders(d, &h, "CPUs", keeps);
 	vperfctr_find_holders(&h, VPERFCTR_HOLDERS_PERF, proc);
 	vperfctr_describe_holders(names, sizeof(names), &h);
 	if (!h.nr)

@@ -14,6 +14,7 @@ static const struct words {
 	{ "watchdog: kept\n", "the NMI watchdog has the counter that it keeps\n" },
 	{ "watchdog: holds\n", "the NMI watchdog has a counter, and with it keeps all\n" },
 	{ "perf: holds\n", "perf_event has counters\n" },
+	{ "perf_counters: kept\n", "perf_event keeps some counters, and counts with these at any time (the module's perf_counters)\n" },
 	{ "guest: holds\n", "a virtual machine had the counters when they were last asked for (enable_mediated_pmu of kvm_intel or kvm_amd)\n" },
 };
 

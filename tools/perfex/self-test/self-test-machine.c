@@ -397,10 +397,10 @@ bool is_why_no_start(const char *line)
 	       (strstr(line, ": counter 0x") || strstr(line, "registers cannot be written"));
 }
 
-/* "vperfctr: perfex (process 324, user 0) counts; perf gets no counters until ...", once an hour */
+/* "vperfctr: perfex (process 324, user 0) counts; perf gets no counters until ...", or "only its own" */
 static bool is_holder(const char *line)
 {
-	return strstr(line, ") counts; perf gets no counters until ") != NULL;
+	return strstr(line, ") counts; perf gets ") && strstr(line, " counters until ");
 }
 
 static void look_at_line(void *arg, const char *line)
