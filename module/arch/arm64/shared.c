@@ -17,16 +17,11 @@
  * after it, and looks at the values of counters, not at flags.
  */
 #include <linux/minmax.h>
-#include <linux/module.h>
 #include <linux/percpu.h>
 
 #include "arm64.h"
 #include "regs.h"
 #include "shared.h"
-
-static unsigned int perf_counters;
-module_param(perf_counters, uint, 0444);
-MODULE_PARM_DESC(perf_counters, "counters that perf keeps while threads count (default 0)");
 
 #define CYCLE_COUNTER	BIT_ULL(31)
 #define INSTR_COUNTER	BIT_ULL(32)	/* perf uses it where it exists, and pmuv3.c does not */
@@ -38,7 +33,7 @@ static DEFINE_PER_CPU(bool, is_stopped);
 
 bool perfctr_arm64_shares(void)
 {
-	return perf_counters;
+	return perfctr_perf_counters;
 }
 
 /*
@@ -47,7 +42,7 @@ bool perfctr_arm64_shares(void)
  */
 u64 perfctr_arm64_kept(unsigned int nr, bool has_cycles)
 {
-	unsigned int events = perf_counters;
+	unsigned int events = perfctr_perf_counters;
 
 	if (!events || !nr || !perfctr_arm64_has_perf())
 		return 0;

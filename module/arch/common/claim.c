@@ -33,15 +33,23 @@ int perfctr_claim_reserve(void)
 	/* An attempt that fails must not keep perf out, not even for a moment. */
 	if (is_perf_counting())
 		goto busy;
+	perfctr_perf_divide(true);
 	/* From here on perf adds no event, or it is found: see perfctr_perf_is_busy(). */
 	smp_store_mb(perfctr_reserved, true);
 	if (!is_perf_counting())
 		return 0;
 	smp_store_mb(perfctr_reserved, false);	/* pairs with perf's filter */
+	perfctr_perf_divide(false);
 busy:
 	/* Settling has cancelled what earlier releases owe, and this attempt may owe more. */
 	perfctr_perf_reschedule();
 	return -EBUSY;
+}
+
+void perfctr_claim_release(void)
+{
+	perfctr_perf_divide(false);
+	perfctr_perf_reschedule();
 }
 
 /* ---- CPUs ----------------------------------------------------------------- */

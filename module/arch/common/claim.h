@@ -17,13 +17,14 @@ void perfctr_claim_ready(void);		/* of struct perfctr_arch */
 void perfctr_claim_end(void);
 bool perfctr_claim_accepts(unsigned int cpu);
 int perfctr_claim_reserve(void);
+void perfctr_claim_release(void);
 
 #define PERFCTR_CLAIM						\
 	.find		= perfctr_claim_find,			\
 	.accepts	= perfctr_claim_accepts,		\
 	.settle		= perfctr_perf_settle,			\
 	.reserve	= perfctr_claim_reserve,		\
-	.release	= perfctr_perf_reschedule,		\
+	.release	= perfctr_claim_release,		\
 	.claim		= perfctr_perf_claim,			\
 	.unclaim	= perfctr_perf_release
 
@@ -71,5 +72,15 @@ void perfctr_perf_release(unsigned int cpu);
  */
 bool perfctr_perf_step_in(unsigned int cpu);
 void perfctr_perf_step_out(void);
+
+/*
+ * Where perf keeps counters: the others are about to be reserved, or no CPU is claimed any more.
+ *
+ * Context: may sleep; cpus_read_lock().
+ */
+void perfctr_perf_divide(bool reserve);
+
+/* perf-counters.c: the number of counters that perf keeps while others are reserved; 0: none. */
+extern unsigned int perfctr_perf_counters;
 
 #endif /* VPERFCTR_CLAIM_H */

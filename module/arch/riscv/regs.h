@@ -70,10 +70,28 @@ static __always_inline void perfctr_write_scounteren(u32 value)
 	csr_write(CSR_SCOUNTEREN, value);
 }
 
-/* Clear the pending interrupt.  It is raised again only by another overflow. */
-static __always_inline void perfctr_clear_lcofi(void)
+/*
+ * Clear the pending interrupt.  It is raised again only by another overflow.
+ *
+ * Return: true if it was pending.
+ */
+static __always_inline bool perfctr_clear_lcofi(void)
 {
-	csr_clear(CSR_SIP, PERFCTR_LCOFI);
+	return csr_read_clear(CSR_SIP, PERFCTR_LCOFI) & PERFCTR_LCOFI;
+}
+
+static __always_inline void perfctr_raise_lcofi(void)
+{
+	csr_set(CSR_SIP, PERFCTR_LCOFI);
+}
+
+/*
+ * Return the event counters that have overflowed since they were started (scountovf).  Only a
+ * start by the firmware clears their bits.
+ */
+static __always_inline u32 perfctr_read_overflows(void)
+{
+	return csr_read(0xda0);
 }
 
 /* True if there is a counter of time, which only x86 can lack. */
@@ -137,6 +155,19 @@ static inline bool perfctr_sbi_config(unsigned int counter, unsigned long flags,
 				      flags, event, data, 0);
 
 	return !ret.error && ret.value == counter;
+}
+
+/*
+ * Let the firmware choose a counter of a set for an event, as perf's driver does.
+ *
+ * Return: the counter, which may be cycle or instret, or a negative error.
+ */
+static inline long perfctr_sbi_choose(u64 counters, u32 event)
+{
+	struct sbiret ret = sbi_ecall(SBI_EXT_PMU, SBI_EXT_PMU_COUNTER_CFG_MATCH, 0, counters, 0,
+				      event, 0, 0);
+
+	return ret.error ?: ret.value;
 }
 
 /* Start counters.  Without SBI_PMU_START_FLAG_SET_INIT_VALUE they continue. */

@@ -23,6 +23,14 @@
  * which is in the interrupt's struct irqaction.  Ours takes its place there, and calls it on a
  * CPU that is not claimed.  A request of our own would need a free of the driver's, and the
  * driver could not request it again.
+ *
+ * With the parameter perf_counters, perf keeps some counters: the others are ours while they
+ * are reserved.  The firmware chooses the counter of an event, and sets it up, before the driver
+ * looks at its map.  It may choose any that does not run.  So its choice must not include ours:
+ * the driver's set of counters, cmask, is reduced before the reservation looks at the maps.  The
+ * driver starts and stops each counter by a call of its own, so neither disturbs the other's
+ * counters.  Only the interrupt is one for all: each side must serve or raise again what it clears
+ * of the other's.
  */
 #include <linux/bitmap.h>
 #include <linux/err.h>
@@ -37,6 +45,7 @@
 
 #include "../../compat/pmu.h"
 #include "../common/find-pmu.h"
+#include "regs.h"
 #include "riscv.h"
 
 /* NULL: the kernel has no driver for this CPU, and perf never uses its counters. */
@@ -51,7 +60,9 @@ static DEFINE_PER_CPU(bool, is_claimed);
 /* The driver's own functions, and where its interrupt's are.  There is one driver. */
 static struct {
 	struct riscv_pmu *pmu;
+	DECLARE_BITMAP(cmask, RISCV_MAX_COUNTERS);
 	int (*add)(struct perf_event *event, int flags);
+	void (*start)(struct perf_event *event, u64 value);
 	struct irqaction *action;	/* NULL: it has no interrupt */
 	irq_handler_t handler;
 } theirs;
@@ -73,17 +84,23 @@ int perfctr_perf_find(unsigned int cpu, bool *intr)
 	return 0;
 }
 
-/* True if an event of perf's is on a counter of a CPU, or is being added there. */
+/* The counters of a CPU with events of perf's, or to which one is being added. */
+static u64 used_counters(struct riscv_pmu *pmu, unsigned int cpu)
+{
+	BUILD_BUG_ON(RISCV_MAX_COUNTERS != BITS_PER_LONG);
+	return READ_ONCE(*per_cpu_ptr(pmu->hw_events, cpu)->used_hw_ctrs);
+}
+
+/* True if an event of perf's is on a counter of a CPU that is not perf's to keep. */
 static bool has_events(struct riscv_pmu *pmu, unsigned int cpu)
 {
-	const unsigned long *map = per_cpu_ptr(pmu->hw_events, cpu)->used_hw_ctrs;
-	unsigned int i;
+	return used_counters(pmu, cpu) & perfctr_riscv_ours();
+}
 
-	for (i = 0; i < BITS_TO_LONGS(RISCV_MAX_COUNTERS); i++) {
-		if (READ_ONCE(map[i]))
-			return true;
-	}
-	return false;
+/* True if perf keeps some counters. */
+static bool shares(void)
+{
+	return perfctr_riscv_ours() != ~0ULL;
 }
 
 bool perfctr_perf_is_busy(unsigned int cpu)
@@ -101,12 +118,38 @@ bool perfctr_riscv_perf_uses(unsigned int counter)
 	       test_bit(counter, this_cpu_ptr(pmu->hw_events)->used_hw_ctrs);
 }
 
+bool perfctr_riscv_has_perf(void)
+{
+	return this_cpu_read(pmu_here);
+}
+
+bool perfctr_riscv_perf_uses_kept(void)
+{
+	struct riscv_pmu *pmu = this_cpu_read(pmu_here);
+
+	return pmu && used_counters(pmu, smp_processor_id()) & ~perfctr_riscv_ours();
+}
+
+/*
+ * An event that is being added on another CPU may have got its counter from the whole set: the
+ * reservation finds it, or divert_add() finds the reservation.
+ */
+void perfctr_perf_divide(bool reserve)
+{
+	if (!theirs.pmu || !shares())
+		return;
+	WRITE_ONCE(*theirs.pmu->cmask, reserve ? *theirs.cmask & ~perfctr_riscv_ours() :
+						 *theirs.cmask);
+	smp_wmb();	/* pairs with perfctr_perf_claim(): before the flag */
+}
+
 bool perfctr_perf_claim(void)
 {
 	struct riscv_pmu *pmu = this_cpu_read(pmu_here);
 
 	if (pmu && has_events(pmu, smp_processor_id()))
 		return false;
+	smp_rmb();	/* pairs with perfctr_perf_divide(): perf finds the reduced set here */
 	this_cpu_write(is_claimed, true);
 	return true;
 }
@@ -123,16 +166,22 @@ void perfctr_perf_release(unsigned int cpu)
  * call the driver's own functions.
  */
 
+/* True if perf may use all counters of this CPU. */
+static bool has_all(void)
+{
+	return likely(!READ_ONCE(perfctr_perf_waits)) ||
+	       cpumask_test_cpu(smp_processor_id(), &perfctr_forbid_cpus);
+}
+
 /* See compat/pmu.h. */
 static bool perfctr_perf_may_begin(void)
 {
 	smp_rmb();	/* pairs with step_in: the diversions must find `theirs` */
-	if (likely(!READ_ONCE(perfctr_reserved)) ||
-	    cpumask_test_cpu(smp_processor_id(), &perfctr_forbid_cpus))
+	if (has_all() || shares())
 		return true;
 	/* Pairs with the release: it finds this CPU, or this finds that it has happened. */
 	perfctr_perf_turned_away();
-	return !READ_ONCE(perfctr_reserved);
+	return !READ_ONCE(perfctr_perf_waits);
 }
 
 static irqreturn_t divert_handler(int irq, void *dev)
@@ -140,14 +189,56 @@ static irqreturn_t divert_handler(int irq, void *dev)
 	smp_rmb();	/* pairs with step_in, as above */
 	if (!this_cpu_read(is_claimed))
 		return theirs.handler(irq, dev);
+	/*
+	 * Without an event on a counter, that of 6.1 looks behind the end of its array.  It leaves
+	 * perf's counters stopped if it finds no overflow.
+	 */
+	if (perfctr_riscv_perf_overflowed() && theirs.handler(irq, dev) == IRQ_NONE)
+		perfctr_sbi_start(used_counters(this_cpu_read(pmu_here), smp_processor_id()), 0, 0);
+	/* After theirs, which clears the pending interrupt of ours, too. */
 	perfctr_driver->interrupt(get_irq_regs());
 	return IRQ_HANDLED;
 }
 
 /*
+ * While the interrupt is pending, OpenSBI's start of a counter does not let its overflows
+ * interrupt.  If it is pending for one of ours, perf's event would never overflow.
+ */
+static void divert_start(struct perf_event *event, u64 value)
+{
+	bool pending;
+
+	smp_rmb();	/* pairs with step_in, as above */
+	pending = this_cpu_read(is_claimed) && perfctr_clear_lcofi();
+	theirs.start(event, value);
+	if (pending)
+		perfctr_raise_lcofi();
+}
+
+/*
+ * An event got no counter.  If the set was reduced after the driver had given it to the firmware,
+ * and before it looked whether the choice is in it, the firmware has given it one of ours.
+ */
+static void take_back(struct riscv_pmu *pmu)
+{
+	if (READ_ONCE(*pmu->cmask) != *theirs.cmask && !this_cpu_read(is_claimed))
+		perfctr_sbi_stop(perfctr_riscv_ours() & ~used_counters(pmu, smp_processor_id()),
+				 SBI_PMU_STOP_FLAG_RESET);
+}
+
+/* True if an event that has been added may stay. */
+static bool may_stay(struct perf_event *event)
+{
+	if (shares())
+		return has_all() || !(BIT_ULL(event->hw.idx) & perfctr_riscv_ours());
+	return perfctr_perf_may_begin() || event->group_leader->attr.pinned;
+}
+
+/*
  * The filter has let this event pass, and the reservation may have come since.  If it
  * found no event here, this one must go again.  A pinned event would be disabled for
- * good: it stays, and its CPU cannot be claimed until it ends.
+ * good: it stays, and its CPU cannot be claimed until it ends.  Where perf keeps counters, no
+ * event stays on others: a pinned one gets perf's error state, as if they did not exist.
  */
 static int divert_add(struct perf_event *event, int flags)
 {
@@ -155,10 +246,12 @@ static int divert_add(struct perf_event *event, int flags)
 
 	smp_rmb();	/* pairs with step_in, as above */
 	err = theirs.add(event, flags);
-	if (err)
+	if (err) {
+		take_back(to_riscv_pmu(event->pmu));
 		return err;
+	}
 	smp_mb();	/* pairs with perfctr_cpu_reserve() */
-	if (likely(perfctr_perf_may_begin()) || event->group_leader->attr.pinned)
+	if (likely(may_stay(event)))
 		return 0;
 	event->pmu->del(event, 0);
 	return -EAGAIN;
@@ -190,12 +283,16 @@ bool perfctr_perf_step_in(unsigned int cpu)
 	if (has_irq && !theirs.action)
 		return false;
 	theirs.pmu = pmu;
+	bitmap_copy(theirs.cmask, pmu->cmask, RISCV_MAX_COUNTERS);
 	theirs.add = pmu->pmu.add;
+	theirs.start = pmu->ctr_start;
 	theirs.handler = theirs.action ? theirs.action->handler : NULL;
 	perfctr_filter_save(&pmu->pmu);
 	smp_wmb();	/* pairs with perfctr_perf_may_begin() and others */
 	perfctr_filter_step_in(&pmu->pmu);
 	WRITE_ONCE(pmu->pmu.add, divert_add);
+	if (shares())
+		WRITE_ONCE(pmu->ctr_start, divert_start);
 	if (theirs.action)
 		WRITE_ONCE(theirs.action->handler, divert_handler);
 	return true;
@@ -209,6 +306,7 @@ void perfctr_perf_step_out(void)
 		return;
 	if (theirs.action)
 		WRITE_ONCE(theirs.action->handler, theirs.handler);
+	WRITE_ONCE(pmu->ctr_start, theirs.start);
 	WRITE_ONCE(pmu->pmu.add, theirs.add);
 	perfctr_filter_step_out(&pmu->pmu);
 }

@@ -19,10 +19,15 @@
  *
  * i-mode counters always stop with their owner.  The page's `start` keeps their value
  * until they are resumed.
+ *
+ * With the parameter perf_counters, perf keeps cycle, instret and some hpmcounters, and uses them
+ * at the same time: see riscv-pmu.c.  They are left out of the set `csrs` of struct sbi_pmu, so
+ * that nothing below touches them.
  */
 #include <linux/bitops.h>
 #include <linux/errno.h>
 #include <linux/kernel.h>
+#include <linux/minmax.h>
 #include <linux/nospec.h>
 #include <linux/percpu.h>
 #include <linux/ptrace.h>
@@ -70,7 +75,8 @@ static const u16 arch_events[] = {
 
 /* The counters of a CPU.  All CPUs that can be used have the same. */
 struct sbi_pmu {
-	u32 csrs;			/* bit n: the counter of CSR C00H + n exists */
+	u32 csrs;			/* bit n: the counter of CSR C00H + n exists, and is ours */
+	u32 kept;			/* the same of those that perf keeps */
 	u8 sbi[NR_CSRS];		/* its number for the firmware */
 	u8 width[NR_CSRS];		/* its bits */
 };
@@ -167,6 +173,64 @@ static int read_pmu(struct sbi_pmu *found)
 	return found->csrs ? 0 : -ENODEV;
 }
 
+/*
+ * Let the firmware give one of these event counters to an event, as it does for perf.
+ *
+ * Return: its bit, or 0.
+ */
+static u32 firmware_choice(u32 csrs, u32 number)
+{
+	unsigned int csr;
+	u64 sbi = 0;
+	long chosen;
+
+	for (csr = FIRST_HPM; csr < NR_CSRS; csr++) {
+		if (csrs & BIT(csr))
+			sbi |= BIT_ULL(pmu.sbi[csr]);
+	}
+	chosen = perfctr_sbi_choose(sbi, number);
+	for (csr = FIRST_HPM; csr < NR_CSRS; csr++) {
+		if ((csrs & BIT(csr)) && pmu.sbi[csr] == chosen)
+			return BIT(csr);
+	}
+	return 0;
+}
+
+/*
+ * Choose the counters that perf keeps: of event counters those that it uses now, and those that
+ * the firmware gives first to cycles and instructions.  One at least is ours.  OpenSBI gives cycle
+ * and instret to events of theirs when no other counter is free, whatever counters the call
+ * names: so both are perf's, too.  Without Sscofpmf perf keeps none: it may have an interrupt that
+ * only its driver knows.
+ */
+static u32 choose_kept(void)
+{
+	u32 events = pmu.csrs & ~(BIT(FIRST_HPM) - 1), kept = 0, one;
+	unsigned int csr, n;
+	u64 chosen = 0;
+
+	if (!perfctr_perf_counters || !has_sscofpmf || !events || !perfctr_riscv_has_perf())
+		return 0;
+	n = min(perfctr_perf_counters, hweight32(events) - 1);
+	for (csr = FIRST_HPM; csr < NR_CSRS && n; csr++) {
+		if ((events & BIT(csr)) && perfctr_riscv_perf_uses(pmu.sbi[csr])) {
+			kept |= BIT(csr);
+			n--;
+		}
+	}
+	for (; n; n--) {
+		one = firmware_choice(events & ~kept, n & 1 ? SBI_PMU_HW_INSTRUCTIONS :
+							      SBI_PMU_HW_CPU_CYCLES);
+		if (one)
+			chosen |= BIT_ULL(pmu.sbi[__ffs(one)]);
+		else	/* it can give none of the rest to these events */
+			one = BIT(__fls(events & ~kept));
+		kept |= one;
+	}
+	perfctr_sbi_stop(chosen, SBI_PMU_STOP_FLAG_RESET);
+	return kept | (pmu.csrs & ~events);
+}
+
 /* True if this counter of this CPU can count the event. */
 static bool try_event(unsigned int csr, u32 number, u64 data)
 {
@@ -183,7 +247,8 @@ static bool try_event(unsigned int csr, u32 number, u64 data)
 
 struct try {
 	u32 number;
-	u32 csrs;
+	u32 csrs;	/* the counters that can count it */
+	u32 unknown;	/* those of them that perf uses */
 };
 
 static void try_event_ipi(void *arg)
@@ -192,9 +257,13 @@ static void try_event_ipi(void *arg)
 	unsigned int csr;
 
 	try->csrs = 0;
+	try->unknown = 0;
 	for (csr = FIRST_HPM; csr < NR_CSRS; csr++) {
-		if ((pmu.csrs & BIT(csr)) && try_event(csr, try->number, 0))
-			try->csrs |= BIT(csr);
+		if (!(pmu.csrs & BIT(csr)) || !try_event(csr, try->number, 0))
+			continue;
+		try->csrs |= BIT(csr);
+		if (perfctr_riscv_perf_uses(pmu.sbi[csr]))
+			try->unknown |= BIT(csr);
 	}
 }
 
@@ -202,10 +271,18 @@ static u32 counters_of(unsigned int cpu, u32 number)
 {
 	struct try try = { .number = number };
 	unsigned int csr;
+	u32 known;
 
 	smp_call_function_single(cpu, try_event_ipi, &try, 1);
+	known = try.csrs;
+	/*
+	 * If the counter cannot count cycles or instructions, OpenSBI would clear cycle or instret
+	 * in its place, which may be perf's.
+	 */
+	if (number == SBI_PMU_HW_CPU_CYCLES || number == SBI_PMU_HW_INSTRUCTIONS)
+		known &= ~try.unknown;
 	for (csr = FIRST_HPM; csr < NR_CSRS; csr++) {
-		if ((try.csrs & BIT(csr)) && !some_event[csr])
+		if ((known & BIT(csr)) && !some_event[csr])
 			some_event[csr] = number;
 	}
 	return try.csrs;
@@ -248,6 +325,9 @@ static int sbi_probe(void)
 	if (err)
 		return err;
 	has_sscofpmf = perfctr_has_sscofpmf();
+	pmu.kept = choose_kept();
+	pmu.csrs &= ~pmu.kept;
+	perfctr_perf_keeps = pmu.kept;
 	for (csr = 0; csr < NR_CSRS; csr++) {
 		if (!(pmu.csrs & BIT(csr)))
 			continue;
@@ -284,7 +364,27 @@ static bool sbi_is_alike(void)
 {
 	struct sbi_pmu here;
 
-	return !read_pmu(&here) && !memcmp(&here, &pmu, sizeof(pmu));
+	if (read_pmu(&here))
+		return false;
+	here.kept = here.csrs & pmu.kept;
+	here.csrs &= ~pmu.kept;
+	return !memcmp(&here, &pmu, sizeof(pmu));
+}
+
+bool perfctr_riscv_perf_overflowed(void)
+{
+	u32 overflows;
+
+	if (likely(!pmu.kept))
+		return false;
+	overflows = perfctr_read_overflows();
+	/* In a virtual machine the bits may be hidden: then it may be anyone's. */
+	return (!overflows || (overflows & ~pmu.csrs)) && perfctr_riscv_perf_uses_kept();
+}
+
+u64 perfctr_riscv_ours(void)
+{
+	return pmu.kept ? all_counters : ~0ULL;
 }
 
 /* ---- events --------------------------------------------------------------- */
@@ -463,6 +563,19 @@ static void restart_counters(struct sbi_cpu *cpu, u64 counters, u64 except)
 	stop_counters(cpu, ~counters);
 }
 
+/* Let perf have its part of an interrupt that was pending, and was cleared. */
+static void raise_again(bool pending)
+{
+	if (pending && perfctr_riscv_perf_overflowed())
+		perfctr_raise_lcofi();
+}
+
+/* Clear the pending interrupt of our counters, but not that of perf's. */
+static void clear_interrupt(void)
+{
+	raise_again(perfctr_clear_lcofi());
+}
+
 /* Let a counter count its event.  Return: false if the firmware refuses. */
 static bool configure(struct sbi_cpu *cpu, const struct vperfctr_ctr *ctr)
 {
@@ -512,7 +625,7 @@ static void clear_registers(struct sbi_cpu *cpu)
 	if (others)
 		perfctr_sbi_start(others, SBI_PMU_START_FLAG_SET_INIT_VALUE, 0);
 	perfctr_sbi_stop(all_counters, SBI_PMU_STOP_FLAG_RESET);
-	perfctr_clear_lcofi();
+	clear_interrupt();
 
 	cpu->id = 0;
 	cpu->started = 0;
@@ -542,6 +655,12 @@ static noinline bool write_control(struct sbi_cpu *cpu, const struct perfctr_cpu
 	return true;
 }
 
+/* The bits of scounteren that show none of our counters, or that the kernel may open to all. */
+static u32 not_ours(void)
+{
+	return SCOUNTEREN_ALL | pmu.kept;
+}
+
 /*
  * Not only its own counters: it may have the number of one that its last control had.
  *
@@ -551,14 +670,15 @@ static noinline bool write_control(struct sbi_cpu *cpu, const struct perfctr_cpu
 static void open_user(struct sbi_cpu *cpu)
 {
 	if (!cpu->opened_scounteren)
-		cpu->saved_scounteren = perfctr_read_scounteren() & SCOUNTEREN_ALL;
+		cpu->saved_scounteren = perfctr_read_scounteren() & not_ours();
 	cpu->opened_scounteren = cpu->saved_scounteren | cpu->readable;
 	perfctr_write_scounteren(cpu->opened_scounteren);
 }
 
 /*
  * Take back what open_user() has opened.  If the administrator has set the whole register
- * meanwhile, leave it.  perf opens one bit more as a process maps an event of its own.
+ * meanwhile, leave it.  perf opens one bit more as a process maps an event of its own, and
+ * closes it.
  */
 static void close_user(struct sbi_cpu *cpu)
 {
@@ -567,10 +687,10 @@ static void close_user(struct sbi_cpu *cpu)
 	WRITE_ONCE(cpu->own.reader, NULL);
 	if (now == cpu->opened_scounteren)
 		now = cpu->saved_scounteren;
-	else if (now & ~SCOUNTEREN_ALL)
-		now = cpu->saved_scounteren | (now & ~cpu->opened_scounteren);
+	else if (now & ~not_ours())
+		now &= cpu->saved_scounteren | ~cpu->opened_scounteren;
 	cpu->opened_scounteren = 0;
-	perfctr_write_scounteren(now & SCOUNTEREN_ALL);
+	perfctr_write_scounteren(now & not_ours());
 }
 
 /* ---- i-mode ------------------------------------------------------------- */
@@ -599,7 +719,7 @@ static void report_overflow(struct sbi_cpu *cpu, struct perfctr_cpu_state *state
 {
 	WRITE_ONCE(cpu->armed, NULL);
 	stop_counters(cpu, state->control.regs.all);
-	perfctr_clear_lcofi();
+	clear_interrupt();
 	perfctr_overflowed(state, regs);
 }
 
@@ -623,7 +743,7 @@ static bool sbi_overflow(struct pt_regs *regs)
 	struct sbi_cpu *cpu = this_cpu_ptr(&sbi_cpu);
 	struct perfctr_cpu_state *armed = cpu->armed;
 
-	perfctr_clear_lcofi();
+	clear_interrupt();
 	if (armed && have_overflowed(armed))
 		report_overflow(cpu, armed, regs);
 	return armed;
@@ -632,7 +752,31 @@ static bool sbi_overflow(struct pt_regs *regs)
 static noinline void suspend_ictrs(const struct perfctr_cpu_state *state)
 {
 	perfctr_suspend_ictrs(state, read_counter);
-	perfctr_clear_lcofi();
+	clear_interrupt();
+}
+
+/*
+ * Start an i-mode counter with a value.  While the interrupt is pending, OpenSBI's start would
+ * not let the next one come.  An event of perf's may overflow before that start, but then
+ * not again before it is served.
+ *
+ * Return: true if the interrupt was pending.
+ */
+static bool start_ictr(u32 map, u64 value)
+{
+	bool pending = perfctr_clear_lcofi();
+
+	perfctr_sbi_start(counter_bit(map), SBI_PMU_START_FLAG_SET_INIT_VALUE, value);
+	while (unlikely(pmu.kept) && perfctr_read_overflows() & BIT(csr_of(map))) {
+		perfctr_sbi_stop(counter_bit(map), 0);
+		value = read_counter(map) & perfctr_counter_mask(map);
+		pending |= perfctr_clear_lcofi();
+		/* It has really overflowed: arm_counters() finds that. */
+		if (!(value & perfctr_sign(map)))
+			break;
+		perfctr_sbi_start(counter_bit(map), SBI_PMU_START_FLAG_SET_INIT_VALUE, value);
+	}
+	return pending;
 }
 
 /* Start the i-mode counters from where they stopped. */
@@ -641,16 +785,15 @@ static noinline void resume_ictrs(struct sbi_cpu *cpu, const struct perfctr_cpu_
 	const struct vperfctr_page *page = state->page;
 	unsigned int i = VPERFCTR_CSTATUS_NRACTRS(state->cstatus);
 	u64 intr = state->control.regs.intr;
+	bool pending = false;
 
 	stop_counters(cpu, intr);
 	for (; i < VPERFCTR_CSTATUS_NRCTRS(state->cstatus); i++) {
 		const struct vperfctr_page_ctr *ctr = &page->ctr[i];
 
-		/* While this is pending, OpenSBI's start would not let the next one come. */
-		perfctr_clear_lcofi();
-		perfctr_sbi_start(counter_bit(ctr->map), SBI_PMU_START_FLAG_SET_INIT_VALUE,
-				  ctr->start & perfctr_counter_mask(ctr->map));
+		pending |= start_ictr(ctr->map, ctr->start & perfctr_counter_mask(ctr->map));
 	}
+	raise_again(pending);
 	cpu->started |= intr;
 	cpu->clean &= ~intr;
 }
@@ -783,7 +926,7 @@ static int sbi_cpu_start(bool test)
 	struct sbi_cpu *cpu = this_cpu_ptr(&sbi_cpu);
 
 	/* The other bits of scounteren would show what our counters count. */
-	cpu->saved_scounteren = perfctr_read_scounteren() & SCOUNTEREN_ALL;
+	cpu->saved_scounteren = perfctr_read_scounteren() & not_ours();
 	perfctr_write_scounteren(cpu->saved_scounteren);
 	clear_registers(cpu);
 	cpu->own.ready = PERFCTR_READY;
@@ -805,7 +948,9 @@ static void sbi_cpu_forget(void)
 	struct sbi_cpu *cpu = this_cpu_ptr(&sbi_cpu);
 
 	clear_registers(cpu);
-	perfctr_write_scounteren(cpu->saved_scounteren);
+	/* perf has set up its own bits. */
+	perfctr_write_scounteren((cpu->saved_scounteren & SCOUNTEREN_ALL & ~pmu.kept) |
+				 (perfctr_read_scounteren() & pmu.kept));
 }
 
 /* The next claim clears the rest. */
@@ -848,7 +993,7 @@ void perfctr_riscv_hide_counts(void)
 /* The administrator may have opened cycle and instret to all (kernel.perf_user_access). */
 static bool sbi_user_reads(void)
 {
-	return perfctr_read_scounteren() & ~SCOUNTEREN_TM;
+	return perfctr_read_scounteren() & ~(SCOUNTEREN_TM | pmu.kept);
 }
 
 static int sbi_begin(unsigned int cpu)

@@ -81,7 +81,7 @@ void perfctr_perf_settle(void)
 {
 }
 
-void perfctr_perf_reschedule(void)
+void perfctr_claim_release(void)
 {
 }
 
