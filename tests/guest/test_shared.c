@@ -108,12 +108,20 @@ static __attribute__((noinline)) u64 perf_counts(int fd, unsigned long n)
 	return read_perf(fd).value - before;
 }
 
+/* An event of a CPU counts other processes, too, which may run for a moment. */
+static bool others_count;
+
 /* An event of instructions counts each one of a loop. */
 static void check_perf(int fd)
 {
 	struct perf_count count;
+	int tries = others_count ? 20 : 1;
+	u64 counted;
 
-	ck_assert_uint_eq(-perf_counts(fd, 1) + perf_counts(fd, 1001), 2000);
+	do
+		counted = -perf_counts(fd, 1) + perf_counts(fd, 1001);
+	while (counted != 2000 && --tries);
+	ck_assert_uint_eq(counted, 2000);
 	count = read_perf(fd);
 	ck_assert_uint_eq(count.enabled, count.running);
 }
@@ -196,6 +204,7 @@ START_TEST(both_count)
 	const struct vperfctr_page *page;
 	int fd = -1, cycles, instructions, i;
 
+	others_count = of_cpu;
 	if (!perf_is_first) {
 		fd = start(&page);
 		check_ours(page);
@@ -226,6 +235,7 @@ START_TEST(both_count)
 		check_ours(page);
 		assert_ok(call(fd, VPERFCTR_UNLINK, NULL));
 	}
+	others_count = false;
 	instructions = open_perf(PERF_COUNT_HW_INSTRUCTIONS, 0, -1, 0);
 	check_perf(instructions);
 }
@@ -263,6 +273,7 @@ START_TEST(perf_has_ours)
 	const struct vperfctr_page *page;
 	int fd = open_state(0), perf[4], i;
 
+	others_count = true;
 	for (i = 0; i < 4; i++)
 		perf[i] = open_perf(PERF_COUNT_HW_INSTRUCTIONS, -1, 0, 0);
 	assert_errno(try_start(fd), EBUSY);
