@@ -397,22 +397,42 @@ void unregister_nmi_handler(unsigned int type, const char *name)
 	nmi_handler = NULL;
 }
 
-/* perf's handler on AMD: it stops all counters, and expects overflows of its own only. */
-static void perf_nmi(void)
+/*
+ * perf's handler on AMD.  With PerfMonV2 it stops all counters, and expects overflows of its own
+ * only.  Earlier processors: it unmasks LVTPC, and looks at the values of its own counters only.
+ *
+ * Return: true if it has found an overflow.
+ */
+static bool perf_nmi(void)
 {
 	struct model_cpu *cpu = &model.cpu[fake_cpu];
+	const u64 sign = (model_mask(0) >> 1) + 1;
+	bool found;
 
-	if (!(fake_perf.claimed & BIT(fake_cpu)))
-		return;
-	require(!(cpu->overflow & ~fake_perf.watchdog), "perf finds the status of others' overflows");
-	cpu->overflow = 0;
-	cpu->global_ctrl = 0;
+	if (!(fake_perf.claimed & BIT(fake_cpu)) || !model_config()->amd)
+		return false;
+	if (model_config()->amd == MODEL_AMD_V2) {
+		require(!(cpu->overflow & ~fake_perf.watchdog),
+			"perf finds the status of others' overflows");
+		found = cpu->overflow;
+		cpu->overflow = 0;
+		cpu->global_ctrl = 0;
+	} else {
+		cpu->lvtpc = APIC_DM_NMI;
+		found = fake_perf.watchdog == 1 && !(cpu->pmc[0] & sign);
+	}
+	/* The watchdog's period begins again where it has overflowed. */
+	if (found && fake_perf.period) {
+		cpu->pmc[0] = (cpu->pmc[0] - fake_perf.period) & model_mask(0);
+		fake_perf.overflows++;
+	}
+	return found;
 }
 
 bool fake_nmi(bool user)
 {
 	struct pt_regs regs = { .user = user };
-	bool old_irqs = fake_irqs_off;
+	bool old_irqs = fake_irqs_off, theirs;
 	int ret;
 
 	require(!fake_in_nmi, "a test nests an NMI in another");
@@ -421,15 +441,14 @@ bool fake_nmi(bool user)
 		return false;
 	fake_in_nmi = true;
 	fake_irqs_off = true;
-	if (first_handler) {
+	if (first_handler)
 		require(first_handler(NMI_LOCAL, &regs) == NMI_DONE, "the first NMI handler claims an NMI");
-		perf_nmi();
-	}
+	theirs = perf_nmi();
 	ret = nmi_handler(NMI_LOCAL, &regs);
 	fake_irqs_off = old_irqs;
 	fake_in_nmi = false;
 	require(ret == NMI_DONE || ret == NMI_HANDLED, "the NMI handler returned %d", ret);
-	return ret == NMI_HANDLED;
+	return theirs || ret == NMI_HANDLED;
 }
 
 /* ---- reservation of counters -------------------------------------------- */

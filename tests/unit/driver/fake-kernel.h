@@ -280,6 +280,8 @@ struct fake_perf {
 	u32 found;			/* the CPUs whose PMU the driver has found */
 	u32 busy;			/* the CPUs where an event is scheduled */
 	u64 watchdog;			/* the counters that the NMI watchdog has */
+	u64 period;			/* of the watchdog's counter, if that is counter 0 */
+	unsigned int overflows;		/* of the watchdog that perf has handled */
 	u32 claimed;			/* the CPUs that the driver has claimed */
 	bool reserved;
 };

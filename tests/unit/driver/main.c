@@ -34,6 +34,7 @@ int main(void)
 	srunner_add_suite(runner, hybrid_suite());
 	srunner_add_suite(runner, old_suite());
 	srunner_add_suite(runner, p4_suite());
+	srunner_add_suite(runner, watchdog_suite());
 	srunner_run_all(runner, CK_NORMAL);
 	failed = srunner_ntests_failed(runner);
 	srunner_free(runner);

@@ -17,5 +17,6 @@ Suite *nmi_suite(void);
 Suite *hybrid_suite(void);
 Suite *old_suite(void);
 Suite *p4_suite(void);
+Suite *watchdog_suite(void);
 
 #endif /* TESTS_H */
