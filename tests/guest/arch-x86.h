@@ -244,18 +244,18 @@ static inline bool valid_aux(const struct vperfctr_ctr *ctr, u64 *registers)
 /*
  * While states hold the counters, perf_event_open() fails with EBUSY.  But events of
  * version 6 can be opened on kernels from 6.11 on, and do not count.  So it is where the NMI
- * watchdog keeps the second fixed counter.
+ * watchdog keeps a counter.
  */
 static inline bool perf_is_refused(void)
 {
 	unsigned int eax = 0, ebx, ecx, edx, major = 0, minor = 0;
 	struct utsname name;
 
+	if (info.watchdog_pmc | info.watchdog_fixed)
+		return false;
 	if (info.cpu_type != VPERFCTR_CPU_INTEL_ARCH || uname(&name) ||
 	    sscanf(name.release, "%u.%u", &major, &minor) != 2)
 		return true;
-	if ((info.fixed_mask & 3) == 1)
-		return false;
 	__get_cpuid(0xa, &eax, &ebx, &ecx, &edx);
 	return (eax & 0xff) < 6 || major < 6 || (major == 6 && minor < 11);
 }

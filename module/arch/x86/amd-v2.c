@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * AMD's PerfMonV2 where the NMI watchdog runs while the module is loaded, as intel-v6.c: perf
- * holds the reservation of all registers for it, so the counters are claimed, and the watchdog
- * keeps its own.
+ * AMD where the NMI watchdog runs while the module is loaded, as intel-v6.c: perf holds the
+ * reservation of all registers for it, so the counters are claimed, and the watchdog keeps its
+ * own.
  *
- * perf's handler stops all counters at each NMI, as Intel's does, and takes each overflow for
- * one of its events.  It warns of others.  So another handler of ours runs before it, which
- * clears the status of our counters: overflows are found by the counters' values.
+ * PerfMonV2: perf's handler stops all counters at each NMI, as Intel's does, and takes each
+ * overflow for one of its events.  It warns of others.  So another handler of ours runs before
+ * it, which clears the status of our counters: overflows are found by the counters' values.
+ *
+ * Earlier processors have neither a register that stops all counters nor a status.  There perf
+ * reads and writes only the registers of its own events, in its handler and elsewhere, and finds
+ * their overflows by their counters' values, as we do.  So nothing need be undone.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -16,17 +20,17 @@
 #include "regs.h"
 #include "x86.h"
 
-static int amd_v2_probe(void)
+/*
+ * Where the kernel clears no counters at a switch to a process that may RDPMC, cr4-pce.c relies
+ * on perf to have no events while counters are reserved.  Here they wait, mapped.
+ */
+static int amd_claim_probe(bool v2)
 {
-	int err;
+	int err = PERFCTR_CLEARS_DIRTY ? perfctr_amd_probe() : -ENODEV;
 
-	/* perf without these registers disables a counter by its event select. */
-	if (!perfctr_perf_knows_v2() || !PERFCTR_CLEARS_DIRTY)
-		return -ENODEV;
-	err = perfctr_amd_probe();
 	if (err)
 		return err;
-	if (!perfctr_x86_pmu.global_ctrl)
+	if (v2 != !!perfctr_x86_pmu.global_ctrl)
 		return -ENODEV;
 	/* As intel-v6.c: a mapped event of perf's, which waits, would show what a CPU counts. */
 	if (perfctr_isolate)
@@ -34,7 +38,18 @@ static int amd_v2_probe(void)
 	return 0;
 }
 
-static int amd_v2_begin(unsigned int cpu)
+static int amd_v2_probe(void)
+{
+	/* perf without these registers disables a counter by its event select. */
+	return perfctr_perf_knows_v2() ? amd_claim_probe(true) : -ENODEV;
+}
+
+static int amd_v1_probe(void)
+{
+	return amd_claim_probe(false);
+}
+
+static int amd_claim_begin(unsigned int cpu)
 {
 	int err = perfctr_x86_perf_find(cpu);
 	u64 kept = err ? 0 : perfctr_x86_perf_watchdog();
@@ -52,6 +67,13 @@ const struct perfctr_driver perfctr_x86_amd_v2 = {
 	.probe		= amd_v2_probe,
 	PERFCTR_X86_PMC_OPS,
 	PERFCTR_X86_CLAIM,
-	.begin		= amd_v2_begin,
+	.begin		= amd_claim_begin,
 	.precede	= perfctr_x86_pmc_precede,
+};
+
+const struct perfctr_driver perfctr_x86_amd_v1 = {
+	.probe		= amd_v1_probe,
+	PERFCTR_X86_PMC_OPS,
+	PERFCTR_X86_CLAIM,
+	.begin		= amd_claim_begin,
 };

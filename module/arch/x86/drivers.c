@@ -18,6 +18,7 @@ static const struct perfctr_driver *const drivers[] = {
 	&perfctr_x86_intel_v6,
 	&perfctr_x86_intel,
 	&perfctr_x86_amd_v2,
+	&perfctr_x86_amd_v1,
 	&perfctr_x86_amd,
 	&perfctr_x86_p6,
 	&perfctr_x86_p5,

@@ -20,6 +20,10 @@
  * is disabled while the CPU is claimed.  The functions that enable and disable it, which
  * perf calls whenever it schedules events, then do nothing.
  *
+ * Without a register that stops all counters, perf's handler stops none.  To disable the PMU
+ * would stop the watchdog's counter by its event select.  So the PMU stays enabled there, and
+ * perf can also stop and start that counter, if it has throttled the event.
+ *
  * The watchdog's event stays on its counter, which the module does not use: see `kept` of
  * struct perfctr_x86_pmu.  perf's interrupt handler, which the kernel calls before ours,
  * serves it.  Ours then undoes the stop of the other counters.  If perf takes the event off
@@ -452,11 +456,17 @@ void perfctr_x86_perf_release(void)
 	perfctr_perf_reschedule();
 }
 
+/* True if perf's PMU is disabled while a CPU is claimed. */
+static bool is_disabled_by_claim(void)
+{
+	return perfctr_x86_pmu.global_ctrl;
+}
+
 bool perfctr_x86_perf_claim(void)
 {
 	if (is_busy(smp_processor_id()))
 		return false;
-	if (nr_pmus)
+	if (nr_pmus && is_disabled_by_claim())
 		their_disable(pmus[0]);
 	this_cpu_write(is_claimed, true);
 	return true;
@@ -465,7 +475,7 @@ bool perfctr_x86_perf_claim(void)
 void perfctr_x86_perf_unclaim(void)
 {
 	this_cpu_write(is_claimed, false);
-	if (nr_pmus)
+	if (nr_pmus && is_disabled_by_claim())
 		their_enable(pmus[0]);
 }
 

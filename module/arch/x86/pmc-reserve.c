@@ -73,7 +73,7 @@ void perfctr_x86_report_busy(void)
 	static DEFINE_RATELIMIT_STATE(limit, 600 * HZ, 1);
 
 	if (__ratelimit(&limit))
-		pr_info("perf has the counters; if it is the NMI watchdog, 'sysctl kernel.nmi_watchdog=0' frees them, and on Intel's processors, and AMD's from Zen 4 on, also loading this module again\n");
+		pr_info("perf has the counters; if it is the NMI watchdog, 'sysctl kernel.nmi_watchdog=0' frees them, and on Intel's and AMD's processors also loading this module again\n");
 }
 
 int perfctr_x86_pmc_reserve(void)
@@ -273,7 +273,7 @@ static void clear_registers(struct pmc_cpu *cpu)
 	cpu->cleared = false;
 	WRITE_ONCE(cpu->global_ctrl, pmu->kept);
 	WRITE_ONCE(cpu->fixed_ctrl, fixed_ctrl);
-	if (pmu->kept)
+	if (pmu->kept && pmu->global_ctrl)
 		perfctr_wrmsr(pmu->global_ctrl, pmu->kept);
 	memset(cpu->evntsel, 0, sizeof(cpu->evntsel));
 	read_extra(cpu);

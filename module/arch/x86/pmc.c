@@ -323,7 +323,8 @@ void perfctr_x86_pmc_repair(void)
 {
 	const struct pmc_cpu *cpu = this_cpu_ptr(&perfctr_x86_pmc_cpu);
 
-	if (READ_ONCE(cpu->ready))
+	/* Without this register, perf's handler stops nothing. */
+	if (pmu->global_ctrl && READ_ONCE(cpu->ready))
 		repair_global_ctrl(READ_ONCE(cpu->global_ctrl));
 }
 

@@ -7,6 +7,7 @@
 
 extern const struct perfctr_driver perfctr_x86_amd;
 extern const struct perfctr_driver perfctr_x86_amd_v2;
+extern const struct perfctr_driver perfctr_x86_amd_v1;
 extern const struct perfctr_driver perfctr_x86_generic;
 extern const struct perfctr_driver perfctr_x86_intel;
 extern const struct perfctr_driver perfctr_x86_intel_v6;
@@ -71,7 +72,8 @@ struct perfctr_x86_pmu {
 	/*
 	 * Counters that others keep, as bits of global_ctrl: the NMI watchdog's.  No kind's
 	 * masks have them.  All values written to global_ctrl do, so they keep counting.  If
-	 * nothing uses such a counter, its own register does not enable it.
+	 * nothing uses such a counter, its own register does not enable it.  Without global_ctrl,
+	 * it keeps counting as nothing writes its own register.
 	 */
 	union {
 		u64 kept;

@@ -294,7 +294,8 @@ START_TEST(amd_guest)
 			  _i ? VPERFCTR_CPU_AMD : VPERFCTR_CPU_GENERIC);
 	ck_assert_uint_eq(perfctr_cpu_info.nrctrs, _i ? 4 : 0);
 	ck_assert_uint_eq(model.cpu[0].pmc[0], _i ? 12345 : 0);
-	ck_assert_uint_eq(model_wrmsrs(&model.cpu[0]), _i == 2 ? 0 : 2);
+	/* The driver beside the watchdog tries them, too. */
+	ck_assert_uint_eq(model_wrmsrs(&model.cpu[0]), _i == 2 ? 0 : 4);
 	machine_exit();
 }
 END_TEST

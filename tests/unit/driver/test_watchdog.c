@@ -107,6 +107,63 @@ static void use_two(struct thread *t)
 	thread_control(t, &control, 0);
 }
 
+/* All that the CPU executes is counted by the watchdog's counter, in whole periods and a rest. */
+static u64 watchdog_has_counted(unsigned int cpu)
+{
+	return fake_perf.overflows * PERIOD + ((*counter_of_watchdog(cpu) + PERIOD) & model_mask(0));
+}
+
+/*
+ * AMD without a global control: the watchdog's counter loses no event while threads count, sample
+ * and switch, perf handles its overflows, and the threads' counts are exact.
+ */
+START_TEST(counts_on)
+{
+	static const struct work works[] = {
+		{ .instructions = 3, .cycles = 5 }, { .instructions = 8, .cycles = 11 },
+		{ .instructions = 2, .cycles = 5, .kernel = true }, { .instructions = 40 },
+	};
+	struct thread t, other;
+	u64 executed = 0;
+	unsigned int i;
+
+	choose_processor(_i % 2);
+	perfctr_isolate = _i / 2;
+	begin();
+	use_two(&t);
+	use_two(&other);
+	for (i = 0; i < 2000; i++) {
+		struct thread *next = i % 3 ? &t : &other;
+		const struct work *work = &works[i % ARRAY_SIZE(works)];
+
+		thread_in(next, 0);
+		ck_assert(model_counting(&model.cpu[0]) & kept);
+		if (!i)		/* the self-test has executed something, too */
+			executed = watchdog_has_counted(0);
+		thread_run(next, work);
+		executed += work->instructions;
+		if (i % 5 == 0)
+			thread_sample(next);
+		if (i % 7 == 0)
+			perfctr_x86_scrub();
+		thread_out(next);
+		if (perfctr_isolate)
+			check_alone(0);
+		stranger_run(0, &works[0]);
+		executed += works[0].instructions;
+		nmi_arrives(true);
+	}
+	thread_check(&t);
+	thread_check(&other);
+	ck_assert_uint_eq(watchdog_has_counted(0), executed);
+	ck_assert_uint_gt(fake_perf.overflows, 20);
+	perfctr_cpu_release();
+	check_alone(0);
+	ck_assert_uint_eq(model.cpu[0].lvtpc, APIC_DM_NMI);
+	machine_exit();
+}
+END_TEST
+
 /* The NMI of the watchdog comes with one of a thread's, before it or after it: both are handled. */
 START_TEST(both_overflow)
 {
@@ -286,13 +343,14 @@ Suite *watchdog_suite(void)
 	Suite *suite = suite_create("watchdog");
 	TCase *tc = tcase_create("watchdog");
 
-	tcase_add_loop_test(tc, both_overflow, V2, INTEL_2);
-	tcase_add_loop_test(tc, only_perfs, V2, INTEL_2);
-	tcase_add_loop_test(tc, survives_failed_test, V2, NR_PROCESSORS);
-	tcase_add_loop_test(tc, survives_halt, V2, NR_PROCESSORS);
-	tcase_add_loop_test(tc, survives_shutdown, V2, NR_PROCESSORS);
-	tcase_add_loop_test(tc, sleeps, V2, NR_PROCESSORS);
-	tcase_add_loop_test(tc, taken_off, V2, INTEL_2);
+	tcase_add_loop_test(tc, counts_on, 0, 4);
+	tcase_add_loop_test(tc, both_overflow, K7, INTEL_2);
+	tcase_add_loop_test(tc, only_perfs, K7, INTEL_2);
+	tcase_add_loop_test(tc, survives_failed_test, 0, NR_PROCESSORS);
+	tcase_add_loop_test(tc, survives_halt, 0, NR_PROCESSORS);
+	tcase_add_loop_test(tc, survives_shutdown, 0, NR_PROCESSORS);
+	tcase_add_loop_test(tc, sleeps, 0, NR_PROCESSORS);
+	tcase_add_loop_test(tc, taken_off, K7, INTEL_2);
 	suite_add_tcase(suite, tc);
 	return suite;
 }
