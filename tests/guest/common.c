@@ -68,6 +68,15 @@ static void load_pmc_user(void)
 	close(fd);
 }
 
+/* The general counters before the first one that exists: see SKIP_KEPT in common.h. */
+static unsigned int skipped;
+
+static void skip_kept(void)
+{
+	skipped = __builtin_ctzll(info.pmc_mask);
+	info.pmc_mask >>= skipped;
+}
+
 void open_device(void)
 {
 	int err;
@@ -83,6 +92,8 @@ void open_device(void)
 		die("VPERFCTR_INFO: %s", strerror(-err));
 	if (getenv("KIND"))
 		set_affinity(0, kind_cpus(info.kind));
+	if (getenv("SKIP_KEPT"))
+		skip_kept();
 	if (!has_perf() && *PMC_USER)
 		load_pmc_user();
 }
@@ -158,7 +169,7 @@ u32 nth_fixed(unsigned int n)
 
 u32 no_general(void)
 {
-	return 64 - __builtin_clzll(info.pmc_mask);
+	return 64 - __builtin_clzll(info.pmc_mask) + skipped;
 }
 
 u32 no_fixed(void)
@@ -231,11 +242,16 @@ void control_init(struct control *control, u32 tsc_on)
 	control->c.ctr = (uintptr_t)control->ctr;
 }
 
+u32 skip_kept_counters(u32 map)
+{
+	return map & VPERFCTR_FIXED ? map : map + skipped;
+}
+
 void control_add(struct control *control, u32 map, u64 evntsel)
 {
 	struct vperfctr_ctr *ctr = &control->ctr[control->c.nractrs++];
 
-	ctr->map = map;
+	ctr->map = skip_kept_counters(map);
 	ctr->evntsel = evntsel;
 	adapt_ctr(ctr);
 	control->c.kind = info.kind;

@@ -53,6 +53,13 @@ unsigned int nr_fixed(void);
 u32 nth_general(unsigned int n);
 u32 nth_fixed(unsigned int n);
 
+/*
+ * With SKIP_KEPT in the environment, programs that use general counters from 0 on run where the
+ * NMI watchdog keeps counter 0: maps that are added to a control become those that exist.  It is
+ * not for programs that use a map for anything else.
+ */
+u32 skip_kept_counters(u32 map);
+
 /* The properties of a kind of CPUs; NULL if there is none. */
 const struct vperfctr_info *kind_info(u32 kind);
 

@@ -27,7 +27,7 @@ static inline void control_add_imode(struct control *control, u32 map, u64 evnts
 
 	control->c.kind = info.kind;
 
-	ctr->map = map;
+	ctr->map = skip_kept_counters(map);
 	ctr->evntsel = evntsel;
 	adapt_ctr(ctr);
 	ctr->ireset = -period;

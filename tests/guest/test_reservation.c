@@ -19,7 +19,7 @@ static int try_count(int fd)
 	struct control control;
 
 	control_init(&control, 1);
-	control_add(&control, 0, INSNS_USER);
+	control_add(&control, nth_general(0), INSNS_USER);
 	return set_control(fd, &control);
 }
 
@@ -151,7 +151,7 @@ START_TEST(start_on_exec_reserves)
 	struct control control;
 
 	control_init(&control, 0);
-	control_add(&control, 0, INSNS_USER);
+	control_add(&control, nth_general(0), INSNS_USER);
 	control.c.flags = VPERFCTR_CONTROL_START_ON_EXEC;
 	assert_ok(set_control(fd, &control));
 	check_perf_busy();
@@ -166,8 +166,8 @@ START_TEST(refused_control_releases)
 	struct control control;
 
 	control_init(&control, 1);
-	control_add(&control, 0, INSNS_USER);
-	control_add(&control, 0, INSNS_USER);
+	control_add(&control, nth_general(0), INSNS_USER);
+	control_add(&control, nth_general(0), INSNS_USER);
 	assert_errno(set_control(fd, &control), EINVAL);
 	check_perf_works();
 }

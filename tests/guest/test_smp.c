@@ -647,7 +647,7 @@ START_TEST(perf_on_another_cpu)
 	ck_assert_int_ge(perf, 0);
 	fd = open_state(0);
 	control_init(&control, 1);
-	control_add(&control, 0, INSNS_USER);
+	control_add(&control, nth_general(0), INSNS_USER);
 	assert_errno(set_control(fd, &control), EBUSY);
 	close(perf);
 
