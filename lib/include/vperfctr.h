@@ -129,6 +129,16 @@
  */
 #define __VPERFCTR_HELPER	static inline __attribute__((__always_inline__))
 
+/* Continue with the next case: a comment says that to gcc only, and clang warns. */
+#ifdef __has_attribute
+#if __has_attribute(__fallthrough__)
+#define __VPERFCTR_FALL_THROUGH	__attribute__((__fallthrough__))
+#endif
+#endif
+#ifndef __VPERFCTR_FALL_THROUGH
+#define __VPERFCTR_FALL_THROUGH	do { } while (0)
+#endif
+
 /* Unit tests replace the instructions with a model of the registers. */
 #if defined(VPERFCTR_ARCH_HEADER)
 #include VPERFCTR_ARCH_HEADER
@@ -1154,28 +1164,28 @@ __VPERFCTR_HELPER void __vperfctr_pmcs(const struct vperfctr_page *page, uint64_
 	switch (nr) {
 	case 8:
 		pmc[7] = __vperfctr_pmc(page, 7, mask);
-		/* fallthrough */
+		__VPERFCTR_FALL_THROUGH;
 	case 7:
 		pmc[6] = __vperfctr_pmc(page, 6, mask);
-		/* fallthrough */
+		__VPERFCTR_FALL_THROUGH;
 	case 6:
 		pmc[5] = __vperfctr_pmc(page, 5, mask);
-		/* fallthrough */
+		__VPERFCTR_FALL_THROUGH;
 	case 5:
 		pmc[4] = __vperfctr_pmc(page, 4, mask);
-		/* fallthrough */
+		__VPERFCTR_FALL_THROUGH;
 	case 4:
 		pmc[3] = __vperfctr_pmc(page, 3, mask);
-		/* fallthrough */
+		__VPERFCTR_FALL_THROUGH;
 	case 3:
 		pmc[2] = __vperfctr_pmc(page, 2, mask);
-		/* fallthrough */
+		__VPERFCTR_FALL_THROUGH;
 	case 2:
 		pmc[1] = __vperfctr_pmc(page, 1, mask);
-		/* fallthrough */
+		__VPERFCTR_FALL_THROUGH;
 	case 1:
 		pmc[0] = __vperfctr_pmc(page, 0, mask);
-		/* fallthrough */
+		__VPERFCTR_FALL_THROUGH;
 	case 0:
 		break;
 	default:
