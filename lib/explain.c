@@ -384,21 +384,43 @@ static void explain_perf(int err, const char *proc, struct vperfctr_why *why)
 
 /* ---- the device --------------------------------------------------------------------- */
 
-static void explain_access(const char *device, struct vperfctr_why *why)
+/* A group whose members need more room has only its number. */
+#define MAX_GROUP_ROOM	(1 << 20)
+
+/* Write the name of a group to buf, or else its number. */
+static void name_group(char *buf, size_t size, gid_t gid)
 {
 	struct group group, *found = NULL;
-	struct stat st;
-	char buf[4096];
+	char *more, *room = NULL;
+	size_t nr = 4096;
+	int err = ERANGE;
 
-	if (!stat(device, &st) && st.st_gid && (st.st_mode & 0040) &&
-	    getgrgid_r(st.st_gid, &group, buf, sizeof(buf), &found))
-		found = NULL;
-	if (found)
-		say(why, "you may not open %s, but the group %s may: 'sudo usermod -aG %s USER' adds you to it; log in again then",
-		    device, found->gr_name, found->gr_name);
-	else
+	snprintf(buf, size, "%u", (unsigned int)gid);
+	for (; err == ERANGE && nr <= MAX_GROUP_ROOM; nr *= 4) {
+		more = (char *)realloc(room, nr);
+		if (!more)
+			break;
+		room = more;
+		err = getgrgid_r(gid, &group, room, nr, &found);
+	}
+	if (!err && found)
+		snprintf(buf, size, "%s", found->gr_name);
+	free(room);
+}
+
+static void explain_access(const char *device, struct vperfctr_why *why)
+{
+	struct stat st;
+	char group[64];
+
+	if (stat(device, &st) || !st.st_gid || !(st.st_mode & 0040)) {
 		say(why, "only root may open %s: the udev rule of make install gives it to a group",
 		    device);
+		return;
+	}
+	name_group(group, sizeof(group), st.st_gid);
+	say(why, "you may not open %s, but the group %s may: 'sudo usermod -aG %s USER' adds you to it; log in again then",
+	    device, group, group);
 }
 
 static void explain_open(int err, const char *device, struct vperfctr_why *why)

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -222,6 +223,63 @@ START_TEST(why)
 	ck_assert_ptr_null(strchr(reason.text, '\n'));
 	ck_assert_int_eq(vperfctr_why(reasons[_i].err, reasons[_i].call, NULL, NULL),
 			 reasons[_i].err);
+}
+END_TEST
+
+/* How much room the members of the one group take; 0: there is no such group. */
+static size_t group_room;
+
+int __wrap_getgrgid_r(gid_t gid, struct group *group, char *buf, size_t size,
+		      struct group **found);
+
+int __wrap_getgrgid_r(gid_t gid, struct group *group, char *buf, size_t size,
+		      struct group **found)
+{
+	static char name[] = "counters";
+
+	*found = NULL;
+	if (size < group_room)
+		return ERANGE;
+	if (!group_room)
+		return 0;
+	memset(buf, 'x', size);
+	*group = (struct group){ .gr_name = name, .gr_gid = gid };
+	*found = group;
+	return 0;
+}
+
+/* The device's group is named also if it has many members; else it has its number. */
+START_TEST(why_of_access)
+{
+	const gid_t gid = getegid() ? getegid() : 12345;
+	char dir[] = "/tmp/vperfctr-access-XXXXXX", device[64], named[64], numbered[64];
+	const struct {
+		size_t room;
+		const char *text;
+	} groups[] = {
+		{ 1, named }, { 4097, named }, { 1 << 20, named }, { (1 << 20) + 1, numbered },
+		{ 0, numbered },
+	};
+	struct vperfctr_why reason;
+	unsigned int i;
+
+	ck_assert_ptr_nonnull(mkdtemp(dir));
+	snprintf(device, sizeof(device), "%s/vperfctr", dir);
+	close(open(device, O_CREAT | O_WRONLY, 0600));
+	ck_assert_int_eq(chown(device, (uid_t)-1, gid), 0);
+	vperfctr_why_at(-EACCES, VPERFCTR_WHY_OPEN, NULL, device, dir, &reason);
+	ck_assert_msg(strstr(reason.text, "only root may open"), "%s", reason.text);
+	ck_assert_int_eq(chmod(device, 0660), 0);
+	strcpy(named, "the group counters may: 'sudo usermod -aG counters USER'");
+	snprintf(numbered, sizeof(numbered), "the group %u may: 'sudo usermod -aG %u USER'",
+		 (unsigned int)gid, (unsigned int)gid);
+	for (i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
+		group_room = groups[i].room;
+		vperfctr_why_at(-EACCES, VPERFCTR_WHY_OPEN, NULL, device, dir, &reason);
+		ck_assert_msg(strstr(reason.text, groups[i].text), "%u: %s", i, reason.text);
+	}
+	unlink(device);
+	rmdir(dir);
 }
 END_TEST
 
@@ -1504,6 +1562,7 @@ static Suite *suite(void)
 	tcase_add_test(t, nanoseconds);
 	tcase_add_loop_test(t, why, 0, NR_REASONS);
 	tcase_add_test(t, why_of_control);
+	tcase_add_test(t, why_of_access);
 	tcase_add_test(t, holders);
 	tcase_add_test(t, not_of_perf);
 	tcase_add_test(t, cpus);
