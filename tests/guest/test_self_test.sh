@@ -40,6 +40,8 @@ check "summary" "$(tail -n 1 "$tmp/out")" \
 check "names in the report" "$(sed -n 's/^begin\t//p' "$tmp/report")" "$names"
 check "results in the report" \
 	"$(sed -n 's/^\(PASS\|FAIL\|SKIP\)\t\([^\t]*\)\t.*/\2/p' "$tmp/report")" "$names"
+check "processor in the report" "$(sed -n 's/^processor\t//p' "$tmp/report" | cut -d : -f 1)" \
+	"$(sed '/^$/q' /proc/cpuinfo | grep -v -e '^flags' -e '^vmx flags' -e '^bugs' | cut -d : -f 1)"
 check "kernel in the report" "$(sed -n 's/^kernel\t\([^\t]*\)\t.*/\1/p' "$tmp/report")" "$(cat /proc/sys/kernel/osrelease)"
 case $(uname -m) in
 x86_64|i?86)

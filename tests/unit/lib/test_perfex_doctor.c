@@ -2,6 +2,7 @@
 /* Tests of perfex doctor: each fault is planted below a root directory of the test's own. */
 #include <check.h>
 #include <errno.h>
+#include <grp.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -209,6 +210,33 @@ START_TEST(access_denied)
 }
 END_TEST
 
+/* The device's group may be any of a user's many groups. */
+START_TEST(access_by_group)
+{
+	gid_t groups[300];
+	unsigned int i;
+	int status;
+	pid_t pid;
+
+	if (geteuid())
+		return;
+	for (i = 0; i < 300; i++)
+		groups[i] = 1000 + i;
+	sh("chgrp 1299 dev/vperfctr; chmod 660 dev/vperfctr");
+	fflush(NULL);
+	pid = fork();
+	if (!pid) {
+		if (setgroups(300, groups) || setgid(65534) || setuid(65534))
+			_exit(2);
+		if (examine(false) != 0)
+			_exit(!!fputs(printed, stderr));
+		_exit(0);
+	}
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert_int_eq(status, 0);
+}
+END_TEST
+
 START_TEST(counters)
 {
 	/* By what it has, not by its sysctl. */
@@ -396,6 +424,7 @@ int main(void)
 	tcase_add_test(t, refused);
 	tcase_add_test(t, device);
 	tcase_add_test(t, access_denied);
+	tcase_add_test(t, access_by_group);
 	tcase_add_test(t, counters);
 	tcase_add_test(t, holders);
 	tcase_add_test(t, virtual_machine);

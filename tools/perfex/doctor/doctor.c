@@ -6,6 +6,7 @@
  */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -328,24 +329,6 @@ static void check_unloaded(struct doctor *d)
 
 /* ---- the device ------------------------------------------------------------------- */
 
-/* True if the caller may open the device, by its mode. */
-static bool may_open(const struct stat *st)
-{
-	gid_t groups[256];
-	int i, nr = getgroups(ARRAY_SIZE(groups), groups);
-
-	if (!geteuid() || st->st_mode & 0004)
-		return true;
-	if (!(st->st_mode & 0040))
-		return false;
-	if (st->st_gid == getegid())
-		return true;
-	for (i = 0; i < nr; i++)
-		if (groups[i] == st->st_gid)
-			return true;
-	return false;
-}
-
 static void check_device(struct doctor *d)
 {
 	const char *device = in_root(d, "/dev/vperfctr");
@@ -363,7 +346,7 @@ static void check_device(struct doctor *d)
 			       "there is no /dev/vperfctr, though the module is loaded");
 		return;
 	}
-	if (!may_open(&st)) {
+	if (faccessat(AT_FDCWD, device, R_OK, AT_EACCESS)) {
 		vperfctr_why_at(-EACCES, VPERFCTR_WHY_OPEN, NULL, device, PROC, &why);
 		report(d, "access", NULL, "%s", why.text);
 		return;

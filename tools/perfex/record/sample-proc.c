@@ -206,7 +206,7 @@ static uint32_t read_status(uint32_t pid, const char *format)
 {
 	FILE *f = open_proc(pid, "status");
 	uint32_t number = 0;
-	char line[256];
+	char line[512];
 
 	while (f && fgets(line, sizeof(line), f))
 		if (sscanf(line, format, &number) == 1)
@@ -222,7 +222,7 @@ static void write_process(struct recording *rec, const struct process *p)
 	struct record_process r = { .task = { p->pid, p->pid, p->since } };
 	FILE *f = open_proc(p->pid, "status");
 	const char *last;
-	char line[256];
+	char line[512];
 	bool user = false;
 
 	while (f && fgets(line, sizeof(line), f)) {

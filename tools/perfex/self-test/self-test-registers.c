@@ -502,14 +502,17 @@ uint64_t enabling_register(const struct self_test *t, unsigned int cpu)
 static void describe_processor(FILE *f)
 {
 	FILE *in = fopen("/proc/cpuinfo", "re");
-	char line[512];
+	char *line = NULL;
+	size_t size = 0;
 
 	if (!in)
 		return;
-	while (fgets(line, sizeof(line), in) && *line != '\n')
+	/* The flags have more than a thousand characters. */
+	while (getline(&line, &size, in) > 0 && *line != '\n')
 		if (strncmp(line, "flags", 5) && strncmp(line, "vmx flags", 9) &&
 		    strncmp(line, "bugs", 4))
 			fprintf(f, "processor\t%s", line);
+	free(line);
 	fclose(in);
 }
 

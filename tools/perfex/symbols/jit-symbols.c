@@ -57,7 +57,7 @@ static FILE *take_map(int fd, const char *path, uint32_t uid, struct work *work)
 /* True if the process lives, and has this number in its own namespace. */
 static bool is_inner_pid(uint32_t pid, uint32_t inner_pid)
 {
-	char line[256];
+	char line[512];
 	bool same = false;
 	FILE *f;
 
