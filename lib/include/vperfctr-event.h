@@ -244,6 +244,7 @@ __VPERFCTR_PASS_SIZE int vperfctr_event_control(struct vperfctr_control *control
  *	-ENODEV	the module is not loaded, and perf_event cannot count, or may not be used
  *	-ENOSPC	(also) perf_event cannot count these events at once
  *	-EINVAL	(also) an unknown flag, or both, or another value of VPERFCTR_BACKEND
+ *	-EMFILE, -ENFILE, -ENOMEM	as from open(2) and perf_event_open(2)
  *	any of vperfctr_info(), vperfctr_event(), vperfctr_event_assign(),
  *	vperfctr_open() and vperfctr_control()
  */
@@ -266,6 +267,7 @@ int vperfctr_event_open(struct vperfctr **v, const char *names, struct vperfctr_
  *	-EEXIST	(also) the thread has a handle of its own with other names or flags, which
  *		remains
  *	-EAGAIN	(also) there are no keys for the data of threads any more
+ *	-ENOMEM
  *	any of vperfctr_count()
  */
 int vperfctr_thread(struct vperfctr **v, const char *names, unsigned int flags,
@@ -298,7 +300,8 @@ __VPERFCTR_PASS_SIZE int vperfctr_perf_info(struct vperfctr_info *info)
  *	-ENOSPC	perf_event cannot count these events at once
  *	-EBUSY	the counters do not suffice, or others hold them
  *	-ESRCH	there is no such thread
- *	-EMFILE, -ENOMEM	as from perf_event_open(2)
+ *	-EMFILE, -ENFILE, -ENOMEM	as from perf_event_open(2)
+ *	-EINVAL	(also) an unknown flag, or VPERFCTR_PERF_EXEC with VPERFCTR_PERF_STOPPED
  *	any of vperfctr_event()
  *
  * With VPERFCTR_PERF_RAW, an error of perf_event_open(2) is returned as it is, and *why is not
@@ -311,6 +314,11 @@ int vperfctr_perf_open(struct vperfctr **v, const char *names, pid_t tid, unsign
  * Do what vperfctr_perf_open() does, for several threads or CPUs.  The events may make samples:
  * see struct vperfctr_perf_place.
  * vperfctr_perf_descriptors() returns the descriptors from which samples are read.
+ *
+ *	-EINVAL	(also) the lists of threads and CPUs are not valid; or attributes of samples are
+ *		missing, or lack their size; or a software event other than task-clock is to make
+ *		samples
+ *	any of vperfctr_perf_open()
  */
 int vperfctr_perf_open_at(struct vperfctr **v, const char *names,
 			  const struct vperfctr_perf_place *place, unsigned int flags,

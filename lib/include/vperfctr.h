@@ -335,6 +335,8 @@ VPERFCTR_INLINE uint64_t vperfctr_tsc_to_ns(const struct vperfctr_info *info, ui
  *	-EMLINK	VPERFCTR_OPEN_CREAT, and the thread has VPERFCTR_MAX_STATES states
  *	-ENOENT	no VPERFCTR_OPEN_CREAT, and the thread has no state of its own
  *	-ENODEV, -EACCES, -EPERM, -EPROTONOSUPPORT	as vperfctr_info()
+ *	-EPERM	(also) no VPERFCTR_OPEN_CREAT, and the state counts kernel mode for a monitor, or
+ *		another user has made it
  *	-EAGAIN	the user has as many states as the module allows
  *	-EINVAL	an unknown flag; TRANSIENT, KEEP or OBSERVER without CREAT; KEEP with TRANSIENT
  *		or OBSERVER
@@ -370,6 +372,8 @@ int vperfctr_open_control(struct vperfctr **v, const struct vperfctr_control *co
  *	-ESRCH	there is no such thread, or it is ending
  *	-EPERM	(also) the thread is not stopped under the caller's ptrace; SIGKILL
  *		wakes it at any time
+ *	-EINTR	a signal came while the call waited: the module's parameter
+ *		max_stops_per_second limits how often a user may make a state for another thread
  *	any of vperfctr_open(), about that thread
  */
 int vperfctr_open_tid(struct vperfctr **v, pid_t tid, unsigned int flags);
@@ -425,13 +429,13 @@ int vperfctr_open_tid(struct vperfctr **v, pid_t tid, unsigned int flags);
  *	-EINTR	a signal came while the call waited: the module's parameter
  *		max_stops_per_second limits how often a user may attach
  *	-EINVAL	an unknown flag; or the control has i-mode counters (but see
- *		vperfctr_attach_ring()), preserves sums, counts nothing, or has another flag
- *		than INHERIT and INHERIT_THREADS
+ *		vperfctr_attach_ring()), a signal, preserves sums, counts nothing, or has another
+ *		flag than INHERIT, INHERIT_THREADS and SPREAD
  *	-EAGAIN	the user would have more states than the module allows; or the threads
  *		start new ones faster than the call can attach to them
  *	-ENODEV, -EACCES, -EPROTONOSUPPORT	as vperfctr_info()
  *	-EMFILE, -ENFILE	as from open(2)
- *	any of vperfctr_control(), but -EUSERS
+ *	-E2BIG, -EOPNOTSUPP, -EBUSY, -EIO, -EFAULT, -ENOMEM	as vperfctr_control()
  */
 int vperfctr_attach(struct vperfctr **v, pid_t tid, const struct vperfctr_control *control,
 		    unsigned int *nrthreads, unsigned int flags);
@@ -441,9 +445,12 @@ int vperfctr_attach(struct vperfctr **v, pid_t tid, const struct vperfctr_contro
  * go: see vperfctr_ring_open().  The control must have i-mode counters or a clock_period, and
  * VPERFCTR_CONTROL_RING.  The ring belongs to the set, and is mapped.  With NULL instead of a
  * ring, the call is vperfctr_attach().  Errors are those of vperfctr_attach() and
- * vperfctr_ring_open(), and:
+ * vperfctr_ring_open(), with these meanings:
  *
+ *	-EINVAL	(also) the control has no VPERFCTR_CONTROL_RING, or neither i-mode counters nor a
+ *		clock_period
  *	-E2BIG	the module is too old
+ *	-EPROTONOSUPPORT  (also) the ring has another format than this library knows
  */
 int vperfctr_attach_ring_sized(struct vperfctr **v, pid_t tid,
 			       const struct vperfctr_control *control, struct vperfctr_ring *ring,
@@ -525,7 +532,10 @@ int vperfctr_open_cpus(struct vperfctr **v, const struct vperfctr_cpu_mask *mask
  *
  *	-EOVERFLOW  nrcpus or nrctrs is too small; both are set to the numbers that are needed
  *	-EFAULT	cpus or sums is no address of so much memory
+ *	-EINVAL	a reserved field is not zero
  *	-ENOTTY	the handle is that of a thread or of a set of threads
+ *	-EBUSY, -EIO  perf_event counts by this handle, and the counters did not suffice; or a
+ *		CPU has gone offline
  */
 int vperfctr_read_cpus_sized(struct vperfctr *v, struct vperfctr_read_cpus *read, size_t size);
 __VPERFCTR_PASS_SIZE int vperfctr_read_cpus(struct vperfctr *v, struct vperfctr_read_cpus *read)
@@ -662,7 +672,7 @@ int vperfctr_perf_descriptors(const struct vperfctr *v, struct vperfctr_perf_gro
  *	-ENOTTY	the module counts for this handle
  *	-EINVAL	the handle counts no CPUs, or not as many; or soft->size is below that of
  *		version 0.1.0
- *	-EBUSY	the counters did not suffice
+ *	-EBUSY, -EIO  the counters did not suffice; or the CPU has gone offline
  */
 int vperfctr_perf_cpu_soft(const struct vperfctr *v, unsigned int i, struct vperfctr_soft *soft);
 
@@ -695,7 +705,8 @@ void vperfctr_close(struct vperfctr *v);
  *
  *	-ESRCH	the state has been unlinked, or its thread has ended
  *	-EPERM	the caller neither owns the state nor has its owner stopped under
- *		ptrace
+ *		ptrace; or the state is locked against its owner, or another user has made it
+ *	-ENOTTY	perf_event counts by this handle, or it is one of CPUs, and has no such call
  */
 
 /*
@@ -722,6 +733,8 @@ void vperfctr_close(struct vperfctr *v);
  *		with those of both at the same time
  *	-EBUSY	perf_event, the NMI watchdog or a virtual machine holds the counters
  *	-EIO	a counter does not work as the processor, or the hypervisor, claims
+ *	-EACCES	a handle of CPUs, and programs may read the counters of one of these CPUs, as
+ *		rdpmc=2 in sysfs allows
  *	-EFAULT	control or control->ctr is not accessible
  *	-ENOMEM
  */
@@ -742,6 +755,7 @@ int vperfctr_stop(struct vperfctr *v);
  * while the library reads and sets the control are not counted.
  *
  *	-EINVAL	no control counts anything
+ *	-EBUSY	(also) perf_event counts by this handle, and the counters did not suffice
  *	any of vperfctr_control()
  */
 int vperfctr_reset(struct vperfctr *v);
@@ -951,11 +965,15 @@ VPERFCTR_INLINE void vperfctr_control_add_kind(struct vperfctr_control *control,
  * and read->status has none of VPERFCTR_STATUS_CHILDREN, _FORBIDDEN and _PRIVILEGED.
  *
  *	-EOVERFLOW  read->nrctrs was smaller than the number of counters, and has been
- *		set to it; nothing else has been written
+ *		set to it; or nrkinds of the control asked for was smaller than the number of
+ *		its tables, and has been set to it; nothing else has been written
  *	-EINVAL	a reserved field is not zero; or size or ctr_size of the control asked
  *		for is wrong
  *	-EFAULT	one of the addresses is not accessible
- *	-ENOMEM	the control is asked for
+ *	-ENOMEM	the control or VPERFCTR_READ_MEMBERS is asked for
+ *	-ENOTTY	the handle is one of CPUs
+ *	-EOPNOTSUPP  the control is asked for, and perf_event counts by this handle
+ *	-EBUSY	perf_event counts by this handle, and the counters did not suffice
  */
 int vperfctr_read_state_sized(struct vperfctr *v, struct vperfctr_read *read, size_t size);
 __VPERFCTR_PASS_SIZE int vperfctr_read_state(struct vperfctr *v, struct vperfctr_read *read)
@@ -972,6 +990,7 @@ __VPERFCTR_PASS_SIZE int vperfctr_read_state(struct vperfctr *v, struct vperfctr
  *	-EINVAL	soft is 0, or has a counter that the control does not have
  *	-EPERM	as vperfctr_read_pmc()
  *	-E2BIG	the module is too old for software counters
+ *	any of vperfctr_read_state()
  */
 int vperfctr_read_soft(struct vperfctr *v, uint64_t soft, uint64_t *value);
 
@@ -1057,7 +1076,7 @@ __VPERFCTR_HELPER uint64_t __vperfctr_pmc(const struct vperfctr_page *page,
  *	-EINVAL	there is no counter i
  *	-EPERM	the handle has a page, and belongs to another thread or to the parent of
  *		this process: see "Threads" and "Processes" above
- *	any of vperfctr_read_state()
+ *	-EBUSY, -ENOTTY	as vperfctr_read_state()
  */
 __VPERFCTR_INLINE_READ int vperfctr_read_pmc(struct vperfctr *v, unsigned int i,
 					     uint64_t *value)
@@ -1094,8 +1113,8 @@ __VPERFCTR_INLINE_READ int vperfctr_read_pmc(struct vperfctr *v, unsigned int i,
  * has tsc_on 0.  There is no system call if the page is mapped and the TSC runs or the
  * thread is suspended.
  *
- *	-EPERM	as vperfctr_read_pmc()
- *	any of vperfctr_read_state()
+ *	-EPERM, -EBUSY, -ENOTTY	as vperfctr_read_pmc()
+ *	-EOPNOTSUPP  perf_event counts by this handle, and does not make its times from the TSC
  */
 __VPERFCTR_INLINE_READ int vperfctr_read_tsc(struct vperfctr *v, uint64_t *value)
 {
@@ -1253,8 +1272,8 @@ static inline int __vperfctr_read_few(struct vperfctr *v, uint64_t *pmc, unsigne
  * reading the first and the last.  A constant nr and a constant NULL make the shortest code.
  *
  *	-EINVAL	there are fewer counters
- *	-EPERM	as vperfctr_read_pmc()
- *	any of vperfctr_read_state()
+ *	-EPERM, -EBUSY, -ENOTTY	as vperfctr_read_pmc()
+ *	-EOPNOTSUPP  tsc is not NULL, and as vperfctr_read_tsc()
  */
 __VPERFCTR_INLINE_READ int vperfctr_read(struct vperfctr *v, uint64_t *tsc,
 					 uint64_t *pmc, unsigned int nr)
@@ -1308,8 +1327,7 @@ int __vperfctr_region_calibrate(struct vperfctr_region *region);
  *		RDPMC was allowed or forbidden or counting was suspended.  The cost is
  *		not known: call vperfctr_region_init() again
  *	-EINVAL	end without begin; or the control has fewer counters
- *	-EPERM	as vperfctr_read_pmc()
- *	any of vperfctr_read_state()
+ *	-EPERM, -EBUSY, -ENOTTY, -EOPNOTSUPP	as vperfctr_read()
  */
 void vperfctr_region_begin(struct vperfctr_region *region);
 int vperfctr_region_end(struct vperfctr_region *region);
@@ -1393,7 +1411,7 @@ uint64_t vperfctr_region_disturbed(const struct vperfctr_region *region);
  *		kernel_depth is not zero, and Linux cannot find the kernel's calls
  *	-ENOMEM	(also) the ring was made, but cannot be mapped
  *	-EPROTONOSUPPORT  the ring has another format than this library knows
- *	-ESRCH, -EPERM	as vperfctr_control()
+ *	-ESRCH, -EPERM, -ENOTTY	as vperfctr_control()
  *	-EPERM	(also) VPERFCTR_RING_KERNEL, and the caller may not count kernel mode
  */
 int vperfctr_ring_open_sized(struct vperfctr *v, struct vperfctr_ring *ring, size_t size);

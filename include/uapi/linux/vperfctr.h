@@ -349,7 +349,7 @@ struct vperfctr_open {
  * VPERFCTR_ATTACH_OBSERVER, has a state of its own: children_missed of READ counts it.  It also
  * counts a thread that gains privileges by an exec, as the counting of that thread ends;
  * the status then has VPERFCTR_STATUS_PRIVILEGED.  A control must count something, and
- * may have no other flags than INHERIT, INHERIT_THREADS and RING.
+ * may have no other flags than INHERIT, INHERIT_THREADS, SPREAD and RING.
  *
  * With the address of a struct vperfctr_ring in `ring`, the set gets a ring as by
  * VPERFCTR_RING, into which the samples of all threads go.  The control must then have
