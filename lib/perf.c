@@ -43,7 +43,9 @@ struct __vperfctr_perf {
 	/* The place of each counter and software counter in the group. */
 	uint8_t place[VPERFCTR_MAX_CTRS], soft_place[VPERFCTR_NR_SOFT];
 	int *fd;			/* of all groups; of each, the leader is the first */
-	uint64_t base_time, base[PERF_GROUP_MAX];	/* at the last reset */
+	/* The time and the counts of each thread or CPU at the last reset, and room for the next. */
+	uint64_t *base[2];
+	unsigned int current;		/* the index of those of the last reset */
 };
 
 /* The result of a read of the group. */
@@ -105,6 +107,8 @@ static void free_perf(struct __vperfctr_perf *p)
 	free(p->fd);
 	free(p->clock);
 	free(p->cpu);
+	free(p->base[0]);
+	free(p->base[1]);
 	free(p);
 }
 
@@ -187,6 +191,17 @@ static bool has_clocks(const struct vperfctr_perf_place *place)
 	return place->tid[0] >= 0 && place->cpu[0] >= 0;
 }
 
+static size_t base_size(const struct __vperfctr_perf *p)
+{
+	return (1 + p->nr) * sizeof(*p->base[0]);
+}
+
+/* Return the place in bases of the thread or CPU whose groups begin with this one. */
+static uint64_t *base_of(const struct __vperfctr_perf *p, uint64_t *bases, unsigned int first)
+{
+	return bases + (size_t)(first / p->nrcpus) * (1 + p->nr);
+}
+
 static int alloc_events(struct __vperfctr_perf *p, const struct vperfctr_perf_place *place)
 {
 	const size_t nr = (size_t)place->nrtids * place->nrcpus;
@@ -194,9 +209,12 @@ static int alloc_events(struct __vperfctr_perf *p, const struct vperfctr_perf_pl
 	p->fd = (int *)calloc(nr * p->nr, sizeof(*p->fd));
 	p->clock = (int *)calloc(place->nrtids, sizeof(*p->clock));
 	p->cpu = place->tid[0] < 0 ? (int *)calloc(nr, sizeof(*p->cpu)) : NULL;
-	if (!p->fd || !p->clock || (place->tid[0] < 0 && !p->cpu))
-		return -ENOMEM;
 	p->nrcpus = p->cpu ? 1 : place->nrcpus;
+	/* A signal handler may reset, so that this must not allocate. */
+	p->base[0] = (uint64_t *)calloc(nr / p->nrcpus, base_size(p));
+	p->base[1] = (uint64_t *)calloc(nr / p->nrcpus, base_size(p));
+	if (!p->fd || !p->clock || !p->base[0] || !p->base[1] || (place->tid[0] < 0 && !p->cpu))
+		return -ENOMEM;
 	if (p->cpu)
 		memcpy(p->cpu, place->cpu, nr * sizeof(*p->cpu));
 	return 0;
@@ -275,10 +293,10 @@ static uint64_t slack_of(uint64_t ns)
 }
 
 /*
- * Add the counts of a thread or a CPU, whose groups begin with this one.  Its clock is read first,
- * as it may run on.
+ * Add what a thread or a CPU, whose groups begin with this one, has counted since the start.  Its
+ * clock is read first, as it may run on.
  */
-static int add_counts(const struct __vperfctr_perf *p, unsigned int first, struct group *sum)
+static int add_all(const struct __vperfctr_perf *p, unsigned int first, struct group *sum)
 {
 	struct group g, clock = { .enabled = 0 };
 	uint64_t running = 0;
@@ -303,6 +321,19 @@ static int add_counts(const struct __vperfctr_perf *p, unsigned int first, struc
 			     (clock.enabled != running ? -EBUSY : 0);
 }
 
+/* The same since the last reset. */
+static int add_counts(const struct __vperfctr_perf *p, unsigned int first, struct group *sum)
+{
+	const uint64_t *base = base_of(p, p->base[p->current], first);
+	unsigned int k;
+	int err = add_all(p, first, sum);
+
+	sum->running -= base[0];
+	for (k = 0; k < p->nr; k++)
+		sum->value[k] -= base[1 + k];
+	return err;
+}
+
 /* Read what all groups have counted since the last reset.  EBUSY: not all was counted. */
 static int read_group(const struct __vperfctr_perf *p, struct group *sum)
 {
@@ -312,9 +343,6 @@ static int read_group(const struct __vperfctr_perf *p, struct group *sum)
 	memset(sum, 0, sizeof(*sum));
 	for (i = 0; i < p->nrgroups && !err; i += p->nrcpus)
 		err = add_counts(p, i, sum);
-	sum->running -= p->base_time;
-	for (i = 0; i < p->nr; i++)
-		sum->value[i] -= p->base[i];
 	return err;
 }
 
@@ -591,22 +619,39 @@ int __vperfctr_perf_pause(struct vperfctr_handle *h, bool pause)
 	return err;
 }
 
+/* Find the next base of a thread or CPU, whose groups begin with this one. */
+static int find_base(const struct __vperfctr_perf *p, uint64_t *bases, unsigned int first)
+{
+	uint64_t *next = base_of(p, bases, first);
+	struct group g;
+	unsigned int k;
+	int err;
+
+	memset(&g, 0, sizeof(g));
+	err = add_all(p, first, &g);
+	if (err)
+		return err;
+	next[0] = g.running;
+	for (k = 0; k < p->nr; k++)
+		next[1 + k] = g.value[k];
+	return 0;
+}
+
 int __vperfctr_perf_reset(struct vperfctr_handle *h)
 {
 	struct __vperfctr_perf *p = h->perf;
+	/* If a signal handler resets meanwhile, both write the same, and this one has the last word. */
+	const unsigned int next = !p->current;
 	int err = may_change(h);
-	struct group g;
 	unsigned int i;
 
 	if (!err && p->stopped)
 		err = -EINVAL;
-	if (!err)
-		err = read_group(p, &g);
+	for (i = 0; i < p->nrgroups && !err; i += p->nrcpus)
+		err = find_base(p, p->base[next], i);
 	if (err)
 		return err;
-	p->base_time += g.running;
-	for (i = 0; i < p->nr; i++)
-		p->base[i] += g.value[i];
+	p->current = next;
 	return __vperfctr_perf_pause(h, false);
 }
 

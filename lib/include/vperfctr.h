@@ -666,8 +666,8 @@ struct vperfctr_perf_groups {
 int vperfctr_perf_descriptors(const struct vperfctr *v, struct vperfctr_perf_groups *groups);
 
 /*
- * Read the software counters of CPU i of such a handle of CPUs: soft->count[].own.  The
- * module counts them for threads only.
+ * Read the software counters of CPU i of such a handle of CPUs, since vperfctr_reset():
+ * soft->count[].own.  The module counts them for threads only.
  *
  *	-ENOTTY	the module counts for this handle
  *	-EINVAL	the handle counts no CPUs, or not as many; or soft->size is below that of

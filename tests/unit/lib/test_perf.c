@@ -732,6 +732,45 @@ START_TEST(cpus)
 }
 END_TEST
 
+/* Each CPU's counts are those since the last reset that succeeded, as the sums of all are. */
+START_TEST(reset_of_cpus)
+{
+	static const pid_t none = -1;
+	static const int cpu[] = { 1, 2 };
+	const struct vperfctr_perf_place place = { .tid = &none, .cpu = cpu, .nrtids = 1, .nrcpus = 2 };
+	struct vperfctr_soft soft = { .size = sizeof(soft) };
+	uint64_t sums[2 * 2], all[2];
+	struct vperfctr_read_cpus read = { .nrcpus = 2, .nrctrs = 1, .sums = (uintptr_t)sums };
+	struct vperfctr_read state = { .nrctrs = 1, .sums = (uintptr_t)all };
+	unsigned int i, round;
+	struct vperfctr *v;
+
+	ck_assert_int_eq(vperfctr_perf_open_at(&v, "instructions,context-switches", &place,
+					       VPERFCTR_PERF_NS, &why),
+			 0);
+	for (round = 1; round < 4; round++) {
+		k.enabled = k.running += 10 * round;
+		for (i = 0; i < 4; i++)
+			k.value[i] += 100 * i + round;
+		k.lost = true;
+		ck_assert_int_eq(vperfctr_reset(v), -EBUSY);
+		k.lost = false;
+		ck_assert_int_eq(vperfctr_read_cpus(v, &read), 0);
+		ck_assert_int_eq(vperfctr_read_state(v, &state), 0);
+		ck_assert_uint_eq(all[0], 20 * round);
+		ck_assert_uint_eq(all[1], 200 + 2 * round);
+		for (i = 0; i < 2; i++) {
+			ck_assert_uint_eq(sums[2 * i], 10 * round);
+			ck_assert_uint_eq(sums[2 * i + 1], 200 * i + round);
+			ck_assert_int_eq(vperfctr_perf_cpu_soft(v, i, &soft), 0);
+			ck_assert_uint_eq(soft.count[1].own, 200 * i + 100 + round);
+		}
+		ck_assert_int_eq(vperfctr_reset(v), 0);
+	}
+	vperfctr_close(v);
+}
+END_TEST
+
 /* A region works by system calls, too. */
 START_TEST(region)
 {
@@ -892,6 +931,7 @@ int main(void)
 	tcase_add_test(t, threads);
 	tcase_add_test(t, thread_on_cpus);
 	tcase_add_test(t, cpus);
+	tcase_add_test(t, reset_of_cpus);
 	tcase_add_loop_test(t, bad_places, 0, 10);
 	tcase_add_test(t, owner);
 	tcase_add_test(t, command);
