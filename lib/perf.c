@@ -379,14 +379,19 @@ static int start(struct __vperfctr_perf *p, unsigned int flags)
 }
 
 int __vperfctr_open_perf_at(struct vperfctr **v, const struct __vperfctr_perf_event *event,
-			    unsigned int nr, const struct vperfctr_perf_place *place,
+			    unsigned int nr, const struct vperfctr_perf_place *at, size_t size,
 			    unsigned int flags)
 {
-	struct layout layout = { .sample = place->sample, .flags = flags };
+	struct layout layout = { .flags = flags };
+	struct vperfctr_perf_place all, *place = &all;
 	struct __vperfctr_perf *p;
 	int err;
 
 	*v = NULL;
+	err = __vperfctr_get_struct(place, sizeof(*place), at, size);
+	if (err)
+		return err;
+	layout.sample = place->sample;
 	if (!nr || nr > 2 * VPERFCTR_MAX_CTRS || !place->nrtids || !place->nrcpus)
 		return -EINVAL;
 	p = (struct __vperfctr_perf *)calloc(1, sizeof(*p));
@@ -417,8 +422,10 @@ int __vperfctr_open_perf(struct vperfctr **v, const struct __vperfctr_perf_event
 			 unsigned int nr, pid_t tid, unsigned int flags)
 {
 	const int any = -1;
-	const struct vperfctr_perf_place place = { &tid, &any, 1, 1, NULL, NULL };
-	int err = __vperfctr_open_perf_at(v, event, nr, &place, flags);
+	const struct vperfctr_perf_place place = {
+		.tid = &tid, .cpu = &any, .nrtids = 1, .nrcpus = 1,
+	};
+	int err = __vperfctr_open_perf_at(v, event, nr, &place, sizeof(place), flags);
 
 	/* As a handle with a page: it belongs to the thread that is counted. */
 	if (!err && !tid) {
@@ -428,16 +435,22 @@ int __vperfctr_open_perf(struct vperfctr **v, const struct __vperfctr_perf_event
 	return err;
 }
 
-int vperfctr_perf_descriptors(const struct vperfctr *v, struct vperfctr_perf_groups *groups)
+int vperfctr_perf_descriptors_sized(const struct vperfctr *v, struct vperfctr_perf_groups *groups,
+				    size_t size)
 {
 	const struct __vperfctr_perf *p = to_const_handle(v)->perf;
+	struct vperfctr_perf_groups all;
 
 	if (!p)
 		return -ENOTTY;
-	groups->nrgroups = p->nrgroups;
-	groups->nrcpus = p->cpu ? p->nrgroups : p->nrcpus;
-	groups->nrevents = p->nr;
-	groups->fd = p->fd;
+	if (!__vperfctr_is_size(size, __VPERFCTR_SIZE_WITH(struct vperfctr_perf_groups, fd)))
+		return -EINVAL;
+	memset(&all, 0, sizeof(all));
+	all.nrgroups = p->nrgroups;
+	all.nrcpus = p->cpu ? p->nrgroups : p->nrcpus;
+	all.nrevents = p->nr;
+	all.fd = p->fd;
+	__vperfctr_put_struct(groups, size, &all, sizeof(all));
 	return 0;
 }
 

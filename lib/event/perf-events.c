@@ -257,10 +257,12 @@ static bool is_own_thread(const struct vperfctr_perf_place *place)
 	       !place->sample;
 }
 
-int vperfctr_perf_open_at(struct vperfctr **v, const char *names,
-			  const struct vperfctr_perf_place *place, unsigned int flags,
-			  struct vperfctr_why *why)
+int vperfctr_perf_open_at_sized(struct vperfctr **v, const char *names,
+				const struct vperfctr_perf_place *at, size_t size,
+				unsigned int flags, struct vperfctr_why *why)
 {
+	struct vperfctr_perf_place all;
+	const struct vperfctr_perf_place *place = &all;
 	/* Page faults are two events. */
 	struct __vperfctr_perf_event perf[2 * VPERFCTR_MAX_CTRS];
 	struct vperfctr_event event[VPERFCTR_MAX_CTRS];
@@ -269,6 +271,11 @@ int vperfctr_perf_open_at(struct vperfctr **v, const char *names,
 	int i, n, err;
 
 	*v = NULL;
+	if (!__vperfctr_is_size(size, __VPERFCTR_SIZE_WITH(struct vperfctr_perf_place, sample)))
+		return __vperfctr_refuse(why, -EINVAL, "a place has not %zu bytes", size);
+	err = __vperfctr_get_struct(&all, sizeof(all), at, size);
+	if (err)
+		return __vperfctr_refuse(why, err, "the place to count has fields that this library does not know");
 	describe(&info);
 	n = __vperfctr_parse_names(event, names, &info, why);
 	if (n < 0)
@@ -288,7 +295,8 @@ int vperfctr_perf_open_at(struct vperfctr **v, const char *names,
 	if (is_own_thread(place))
 		err = __vperfctr_open_perf(v, perf, nr, 0, flags & ~VPERFCTR_PERF_RAW);
 	else
-		err = __vperfctr_open_perf_at(v, perf, nr, place, flags & ~VPERFCTR_PERF_RAW);
+		err = __vperfctr_open_perf_at(v, perf, nr, place, sizeof(*place),
+					      flags & ~VPERFCTR_PERF_RAW);
 	return err && !(flags & VPERFCTR_PERF_RAW) ? explain(err, names, why) : err;
 }
 
@@ -296,7 +304,9 @@ int vperfctr_perf_open(struct vperfctr **v, const char *names, pid_t tid, unsign
 		       struct vperfctr_why *why)
 {
 	const int any = -1;
-	const struct vperfctr_perf_place place = { &tid, &any, 1, 1, NULL, NULL };
+	const struct vperfctr_perf_place place = {
+		.tid = &tid, .cpu = &any, .nrtids = 1, .nrcpus = 1,
+	};
 
 	return vperfctr_perf_open_at(v, names, &place, flags, why);
 }

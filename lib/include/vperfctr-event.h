@@ -317,12 +317,19 @@ int vperfctr_perf_open(struct vperfctr **v, const char *names, pid_t tid, unsign
  *
  *	-EINVAL	(also) the lists of threads and CPUs are not valid; or attributes of samples are
  *		missing, or lack their size; or a software event other than task-clock is to make
- *		samples
+ *		samples; or size is below that of version 0.1.0
+ *	-E2BIG	*place has fields of a later library that are not zero
  *	any of vperfctr_perf_open()
  */
-int vperfctr_perf_open_at(struct vperfctr **v, const char *names,
-			  const struct vperfctr_perf_place *place, unsigned int flags,
-			  struct vperfctr_why *why);
+int vperfctr_perf_open_at_sized(struct vperfctr **v, const char *names,
+				const struct vperfctr_perf_place *place, size_t size,
+				unsigned int flags, struct vperfctr_why *why);
+__VPERFCTR_PASS_SIZE int vperfctr_perf_open_at(struct vperfctr **v, const char *names,
+					       const struct vperfctr_perf_place *place,
+					       unsigned int flags, struct vperfctr_why *why)
+{
+	return vperfctr_perf_open_at_sized(v, names, place, sizeof(*place), flags, why);
+}
 
 #ifdef __cplusplus
 #pragma GCC diagnostic pop

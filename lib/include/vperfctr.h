@@ -90,9 +90,8 @@
  *	  size in it.  Functions that only use it take the size from there.  A control has
  *	  that of its counters, too: a counter that is given beside it is of that size.
  *	  The caller sets that of a vperfctr_soft.
- *	- All other structures never grow: vperfctr_why, vperfctr_holders, vperfctr_perf_place,
- *	  vperfctr_perf_groups, vperfctr_region, vperfctr_user, vperfctr_cpu_mask,
- *	  vperfctr_cpu.
+ *	- All other structures never grow: vperfctr_why, vperfctr_holders, vperfctr_region,
+ *	  vperfctr_user, vperfctr_cpu_mask, vperfctr_cpu.
  *
  * Other languages: the library also exports each inline function under its own name, but of
  * those with a twin only the twin.  Its size is that of the structure in that language.
@@ -662,8 +661,15 @@ struct vperfctr_perf_groups {
  * vperfctr_close(), and are the handle's.
  *
  *	-ENOTTY	the module counts for this handle
+ *	-EINVAL	size is below that of version 0.1.0
  */
-int vperfctr_perf_descriptors(const struct vperfctr *v, struct vperfctr_perf_groups *groups);
+int vperfctr_perf_descriptors_sized(const struct vperfctr *v, struct vperfctr_perf_groups *groups,
+				    size_t size);
+__VPERFCTR_PASS_SIZE int vperfctr_perf_descriptors(const struct vperfctr *v,
+						   struct vperfctr_perf_groups *groups)
+{
+	return vperfctr_perf_descriptors_sized(v, groups, sizeof(*groups));
+}
 
 /*
  * Read the software counters of CPU i of such a handle of CPUs, since vperfctr_reset():
@@ -681,7 +687,7 @@ struct __vperfctr_perf_event;
 int __vperfctr_open_perf(struct vperfctr **v, const struct __vperfctr_perf_event *event,
 			 unsigned int nr, pid_t tid, unsigned int flags);
 int __vperfctr_open_perf_at(struct vperfctr **v, const struct __vperfctr_perf_event *event,
-			    unsigned int nr, const struct vperfctr_perf_place *place,
+			    unsigned int nr, const struct vperfctr_perf_place *place, size_t size,
 			    unsigned int flags);
 
 /* Set the names of the handle's counters, separated by commas.  Internal. */

@@ -295,6 +295,40 @@ static void try_events(void)
 #endif
 }
 
+/*
+ * Without perf_event, or without the right to use it, the calls fail.  The events are not started:
+ * there is no ioctl() for them.
+ */
+static void try_perf(void)
+{
+	struct vperfctr_perf_place *place = NEW(struct vperfctr_perf_place, 1);
+	struct vperfctr_perf_groups *groups = NEW(struct vperfctr_perf_groups, 1);
+	const int any = -1;
+	const pid_t me = 0;
+	struct vperfctr_why why;
+	struct vperfctr *v;
+	int err;
+
+	place->tid = &me;
+	place->cpu = &any;
+	place->nrtids = place->nrcpus = 1;
+	err = vperfctr_perf_open_at(&v, "task-clock", place, VPERFCTR_PERF_STOPPED, &why);
+	CHECK(!err || err == -ENODEV);
+	if (!err) {
+		CHECK(!vperfctr_perf_descriptors(v, groups));
+		CHECK(groups->nrgroups == 1 && groups->nrevents == 1 && groups->fd);
+		vperfctr_close(v);
+	}
+	CHECK_GUARDS(groups, 1);
+	CHECK_NEWER(groups, 0);
+#ifdef GROWN
+	place->newer[1] = 1;
+	err = vperfctr_perf_open_at(&v, "task-clock", place, VPERFCTR_PERF_STOPPED, &why);
+	CHECK(err == -E2BIG || !err || err == -ENODEV);
+#endif
+	CHECK_GUARDS(place, 1);
+}
+
 int main(void)
 {
 	struct vperfctr *v, *attached = NULL;
@@ -306,6 +340,7 @@ int main(void)
 	try_calls(v, attached);
 	try_exported(v);
 	try_events();
+	try_perf();
 	vperfctr_close(v);
 	return failed;
 }

@@ -882,6 +882,8 @@ START_TEST(sizes)
 {
 	struct vperfctr_info info, small;
 	const size_t size = offsetof(struct vperfctr_info, cpu_name) + sizeof(info.cpu_name);
+	struct { struct vperfctr_perf_groups groups; uint64_t newer; } later;
+	struct { struct vperfctr_perf_place place; uint64_t newer; } at;
 	struct vperfctr_soft soft = { .size = 8 };
 	static const pid_t none = -1;
 	static const int cpu = 1;
@@ -905,6 +907,24 @@ START_TEST(sizes)
 	ck_assert_int_eq(vperfctr_perf_cpu_soft(v, 0, &soft), -EINVAL);
 	soft.size = sizeof(soft);
 	ck_assert_int_eq(vperfctr_perf_cpu_soft(v, 1, &soft), -EINVAL);
+	memset(&later, 0x5a, sizeof(later));
+	ck_assert_int_eq(vperfctr_perf_descriptors_sized(v, &later.groups, sizeof(later)), 0);
+	ck_assert_uint_eq(later.groups.nrevents, 1);
+	ck_assert_uint_eq(later.newer, 0);
+	ck_assert_int_eq(vperfctr_perf_descriptors_sized(v, &later.groups, 8), -EINVAL);
+	vperfctr_close(v);
+	k.nr = 0;
+
+	at.place = place;
+	at.newer = 1;
+	ck_assert_int_eq(vperfctr_perf_open_at_sized(&v, "instructions", &at.place, sizeof(at), 0,
+						     &why), -E2BIG);
+	ck_assert_int_eq(vperfctr_perf_open_at_sized(&v, "instructions", &at.place, 8, 0, &why),
+			 -EINVAL);
+	ck_assert_uint_eq(k.nr, 0);
+	at.newer = 0;
+	ck_assert_int_eq(vperfctr_perf_open_at_sized(&v, "instructions", &at.place, sizeof(at), 0,
+						     &why), 0);
 	vperfctr_close(v);
 }
 END_TEST
