@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <linux/perf_event.h>
 #include <sys/syscall.h>
+#include <sys/types.h>
 
 typedef uint32_t u32;
 typedef uint64_t u64;
@@ -104,6 +105,9 @@ void write_file(const char *path, const char *text);
  * Die if the function dies or takes too long.
  */
 void in_child(void (*function)(void *arg), void *arg);
+
+/* Let this process be killed when its parent ends; `parent` is from before the fork. */
+void end_with_parent(pid_t parent);
 
 /* Start a process that calls the function and then sleeps until it is killed. */
 int start_holder(void (*function)(void *arg), void *arg);

@@ -204,8 +204,17 @@ void write_file(const char *path, const char *text)
 	close(fd);
 }
 
+void end_with_parent(pid_t parent)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	/* It may have ended before. */
+	if (getppid() != parent)
+		_exit(1);
+}
+
 void in_child(void (*function)(void *arg), void *arg)
 {
+	const pid_t parent = getpid();
 	pid_t pid;
 	int status;
 
@@ -215,7 +224,7 @@ void in_child(void (*function)(void *arg), void *arg)
 	if (pid < 0)
 		die("fork: %s", strerror(errno));
 	if (!pid) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		end_with_parent(parent);
 		alarm(CHILD_SECONDS);
 		function(arg);
 		fflush(NULL);
@@ -231,6 +240,7 @@ void in_child(void (*function)(void *arg), void *arg)
 
 int start_holder(void (*function)(void *arg), void *arg)
 {
+	const pid_t parent = getpid();
 	char byte;
 	int p[2];
 	pid_t pid;
@@ -242,7 +252,7 @@ int start_holder(void (*function)(void *arg), void *arg)
 	if (pid < 0)
 		die("fork: %s", strerror(errno));
 	if (!pid) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		end_with_parent(parent);
 		function(arg);
 		if (write(p[1], "", 1) == 1)
 			close(p[1]);

@@ -11,7 +11,6 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -65,6 +64,7 @@ static void *other_thread(void *arg)
 
 static void start_other(struct arrangement *a)
 {
+	const pid_t parent = getpid();
 	pthread_t thread;
 	pid_t pid;
 
@@ -77,7 +77,7 @@ static void start_other(struct arrangement *a)
 	if (pid < 0)
 		die("fork: %s", strerror(errno));
 	if (!pid) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		end_with_parent(parent);
 		other_task(a);
 	}
 }

@@ -7,6 +7,7 @@
 #include <gelf.h>
 #include <sys/inotify.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -482,6 +483,45 @@ START_TEST(signals)
 }
 END_TEST
 
+/* A child whose parent has ended before it asks for the signal gets none: it ends itself. */
+START_TEST(parent_has_ended)
+{
+	pid_t parent, child, me = getpid();
+	int go[2], id[2], status;
+
+	ck_assert_int_eq(pipe(go), 0);
+	ck_assert_int_eq(pipe(id), 0);
+	ck_assert_int_eq(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+	parent = fork();
+	if (!parent) {
+		parent = getpid();
+		child = fork();
+		if (!child) {
+			close(go[1]);
+			if (read(go[0], &status, 1))
+				_exit(2);
+			work_end_with_parent(parent);
+			_exit(1);
+		}
+		_exit(write(id[1], &child, sizeof(child)) != sizeof(child));
+	}
+	ck_assert_int_eq(waitpid(parent, &status, 0), parent);
+	ck_assert_int_eq(status, 0);
+	ck_assert_int_eq(read(id[0], &child, sizeof(child)), sizeof(child));
+	close(go[1]);
+	ck_assert_int_eq(waitpid(child, &status, 0), child);
+	ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+	/* With a parent, nothing happens. */
+	child = fork();
+	if (!child) {
+		work_end_with_parent(me);
+		_exit(0);
+	}
+	ck_assert_int_eq(waitpid(child, &status, 0), child);
+	ck_assert_int_eq(status, 0);
+}
+END_TEST
+
 /* ---- the recorder ---------------------------------------------------------------------------- */
 
 static uint64_t bytes_read(void)
@@ -756,6 +796,7 @@ static Suite *suite(void)
 	tcase_add_test(t, limits_of_users);
 	tcase_add_test(t, checksums);
 	tcase_add_test(t, signals);
+	tcase_add_test(t, parent_has_ended);
 	tcase_add_test(t, large_notes);
 	tcase_add_test(t, many_mappings);
 	tcase_add_test(t, many_mappings_reported);

@@ -269,11 +269,18 @@ void work_prints(void)
 
 /* ---- the child ----------------------------------------------------------------------------- */
 
-static void run_child(int (*fn)(void *arg, struct error *e), void *arg)
+void work_end_with_parent(pid_t parent)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		raise(SIGKILL);
+}
+
+static void run_child(pid_t parent, int (*fn)(void *arg, struct error *e), void *arg)
 {
 	sigset_t set;
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	work_end_with_parent(parent);
 	signal(SIGPROF, SIG_DFL);
 	sigemptyset(&set);
 	sigaddset(&set, SIGPROF);
@@ -354,6 +361,7 @@ int work_in_child(int (*fn)(void *arg, struct error *e), void *arg, bool again, 
 	struct told *shared;
 	struct termios terminal;
 	const bool saved = save_terminal(&terminal);
+	const pid_t parent = getpid();
 	int status = 0, ret = 0;
 	bool more;
 	pid_t pid;
@@ -370,7 +378,7 @@ int work_in_child(int (*fn)(void *arg, struct error *e), void *arg, bool again, 
 		pid = fork();
 		if (!pid) {
 			told = shared;
-			run_child(fn, arg);
+			run_child(parent, fn, arg);
 		}
 		while (pid > 0 && (ret = waitpid(pid, &status, 0)) < 0 && errno == EINTR)
 			;

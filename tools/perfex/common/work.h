@@ -54,6 +54,12 @@ _Noreturn void work_no_memory(void);
 void work_prints(void);
 
 /*
+ * Let this child be killed when its parent ends.  parent: as getpid() had it before the fork; it
+ * may have ended since.
+ */
+void work_end_with_parent(pid_t parent);
+
+/*
  * Call fn() in a child.  again: it may be called several times.
  * Return: what it returned, or -1 with *e
  */

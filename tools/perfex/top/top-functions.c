@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -118,8 +117,8 @@ static int print_moment(void *arg, struct error *e)
 }
 
 /* Return: does not.  The parent gets the status, and why it has failed. */
-static void record_child(const struct count_options *counting, const struct sample_spec *spec,
-			 int fd, double seconds, struct error *told)
+static void record_child(pid_t parent, const struct count_options *counting,
+			 const struct sample_spec *spec, int fd, double seconds, struct error *told)
 {
 	const struct showing show = { .quiet = true };
 	struct count_options c = *counting;
@@ -127,7 +126,7 @@ static void record_child(const struct count_options *counting, const struct samp
 	struct output output;
 	int ret;
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	work_end_with_parent(parent);
 	c.timeout = seconds;
 	ret = output_open_descriptor(&output, fd, &e);
 	if (!ret) {
@@ -145,6 +144,7 @@ static int record_interval(const struct count_options *c, const struct sample_sp
 {
 	struct error *told = mmap(NULL, sizeof(*told), PROT_READ | PROT_WRITE,
 				  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	const pid_t parent = getpid();
 	int status = 0;
 	pid_t pid;
 
@@ -153,7 +153,7 @@ static int record_interval(const struct count_options *c, const struct sample_sp
 	fflush(NULL);
 	pid = fork();
 	if (!pid)
-		record_child(c, spec, fd, seconds, told);
+		record_child(parent, c, spec, fd, seconds, told);
 	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	if (pid < 0)
