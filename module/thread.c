@@ -598,7 +598,9 @@ int vperfctr_joins(const struct vperfctr_state *parent, struct task_struct *task
  * No other remote call gives a state counters.
  *
  * CONTROL checks twice: it may sleep between the first check, before the family is dissolved,
- * and the operation that checks again and sets the control.  An attachment may come between.
+ * and the operation that checks again and sets the control.  An attachment may come between, and
+ * CONTROL then fails without the family.  Counters that are held for a control which is still to
+ * come would avoid that, but would refuse observers for a call that may fail itself.
  *
  * Context: a vperfctr_op.
  * Return: 0; -EADDRINUSE if another state has one of the counters; -EXFULL if the processor

@@ -720,7 +720,9 @@ void vperfctr_close(struct vperfctr *v);
  * vperfctr_control_init() fills in what all controls have in common; control->flags
  * takes VPERFCTR_CONTROL_*, and control->clock_period a number of nanoseconds: see
  * <linux/vperfctr.h>.  With VPERFCTR_CONTROL_AFFINITY, the calling thread's CPU
- * affinity is narrowed if need be.  Nothing has changed after an error:
+ * affinity is narrowed if need be.  Nothing has changed after an error, except that
+ * descendants are not counted any more if an observer has taken a counter during the call
+ * (-EADDRINUSE, -EXFULL):
  *
  *	-EINVAL	the control is not valid for this processor: see the list at
  *		VPERFCTR_CONTROL in <linux/vperfctr.h>; or VPERFCTR_CONTROL_AFFINITY, and

@@ -513,7 +513,10 @@ struct vperfctr_open_cpus {
  * by the period; with CONTROL_SPREAD that is so on average.
  *
  * A call that fails changes nothing: running counters keep running, and sums and
- * control remain.  Errors:
+ * control remain.  There is one exception.  If an observer attaches to the owner during
+ * the call, and takes a counter that the control has, the call fails with EADDRINUSE or
+ * EXFULL, and the counting of the owner's descendants may have ended already:
+ * children_missed of READ counts these.  Errors:
  *
  *	EINVAL	any of:
  *		- kind is neither VPERFCTR_ANY_KIND nor smaller than nrkinds of
