@@ -38,8 +38,8 @@ static int attach_by(int dev, const char *path, struct vperfctr_attach *arg)
 }
 
 /*
- * The process's first thread may have ended before the others.  It has no memory any more,
- * so take the memory of another thread, which is the same.
+ * Attach by the memory of another thread than the first one, which may have ended before the
+ * others and then has no memory any more.  That of the others is the same.
  */
 static int attach_by_threads(int dev, struct vperfctr_attach *arg)
 {

@@ -108,6 +108,8 @@ int __vperfctr_device_get(void)
 }
 
 /*
+ * Look at the kept descriptor after a call that has failed, or close one that is not kept.
+ *
  * To look before each call would cost a twentieth of an open.  The module's calls have numbers
  * that no other driver has, so another file refuses them.
  *

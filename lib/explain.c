@@ -64,7 +64,8 @@ static bool has_counters(const char *proc, pid_t pid, const char *fd, bool cpus)
 }
 
 /*
- * counting: only a descriptor that has counters now.
+ * Look whether a process has a descriptor of such a file; counting: one that has counters now.
+ *
  * Return: 1: one of the process's descriptors is such a file; 0: none; -1: not permitted
  */
 static int has_descriptor(const char *proc, pid_t pid, const char *link, bool counting)
@@ -94,8 +95,8 @@ static int has_descriptor(const char *proc, pid_t pid, const char *link, bool co
 }
 
 /*
- * A process chooses its name, which must not command the terminal: only printable ASCII is
- * kept.
+ * Read the name of a process.  It is the process that chooses it, and it must not command the
+ * terminal: only printable ASCII is kept.
  */
 static void read_comm(char *name, size_t size, const char *proc, pid_t pid)
 {
@@ -364,7 +365,7 @@ static void explain_other(int err, const char *what, struct vperfctr_why *why)
 	say(why, "%s: %s", what, strerror_r(-err, text, sizeof(text)));
 }
 
-/* The module has taken the counters for threads, or others hold them. */
+/* Explain why perf_event cannot count: the module has the counters, or others hold them. */
 static void explain_perf(int err, const char *proc, struct vperfctr_why *why)
 {
 	struct facts facts;

@@ -118,7 +118,7 @@ int vperfctr_open_control(struct vperfctr **v, const struct vperfctr_control *co
 }
 
 /*
- * Do not map the page: only the owner can read by it.  A monitor's state must not outlive
+ * Open without the page, by which only the owner can read.  A monitor's state must not outlive
  * the monitor unless that is wanted.
  */
 int vperfctr_open_tid(struct vperfctr **v, pid_t tid, unsigned int flags)

@@ -86,7 +86,7 @@ int vperfctr_ring_record(const struct vperfctr *v, uint64_t i, struct vperfctr_r
 	return first->slots;
 }
 
-/* The mapping belongs to the process that made it: a child does not inherit it. */
+/* Unmap the ring in the process that mapped it: a child does not inherit the mapping. */
 void __vperfctr_ring_unmap(struct vperfctr_handle *h)
 {
 	if (h->ring_mapper && h->ring_mapper == getpid())

@@ -355,6 +355,8 @@ static int attach_round(struct attach *a)
 #define MAX_ROUNDS	16
 
 /*
+ * Attach to all threads, in as many rounds as it takes to find no new one.
+ *
  * Context: may sleep.
  * Return: 0, or an error of VPERFCTR_ATTACH.
  */
@@ -491,7 +493,11 @@ static int attach_root(struct attach *a, struct vperfctr_attach __user *arg, int
 	return err;
 }
 
-/* Context: the caller has a reference to the file, which keeps the mm's address in use. */
+/*
+ * Check the proof of the caller's rights, and attach.
+ *
+ * Context: the caller has a reference to the file, which keeps the mm's address in use.
+ */
 static int attach_by_proof(const struct vperfctr_attach *req, const struct file *proof,
 			   struct vperfctr_attach __user *arg, int fd)
 {

@@ -133,7 +133,10 @@ static void add_interrupt_sample(struct vperfctr_state *st, struct pt_regs *regs
 		add_sample(st, 0, VPERFCTR_SAMPLE_SYSTEM);
 }
 
-/* min_rest: before the next tick, if this one makes no sample */
+/*
+ * Handle a tick of the timer for a state that may run here.
+ * min_rest: before the next tick, if this one makes no sample
+ */
 static void state_tick(struct vperfctr_state *st, u64 min_rest)
 {
 	if (!(st->checks & STATE_CHECK_CLOCK) || vperfctr_cpu_of(st) < 0)
@@ -202,7 +205,11 @@ void vperfctr_clock_begin(struct vperfctr_state *st, u64 period, bool kernel)
 	st->checks |= STATE_CHECK_CLOCK;
 }
 
-/* Context: the period has begun, and the owner does not run yet. */
+/*
+ * Shorten the first period to a part of it.
+ *
+ * Context: the period has begun, and the owner does not run yet.
+ */
 void vperfctr_clock_spread(struct vperfctr_state *st, u32 part)
 {
 	st->clock.due -= st->clock.period - perfctr_rest_of_period(st->clock.period, part);

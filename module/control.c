@@ -416,7 +416,7 @@ bool vperfctr_is_restricted(const struct perfctr_cpu_control *control)
 	       (control->alone || !cpumask_empty(perfctr_cpus_forbidden(control->kind)));
 }
 
-/* Context: may sleep; the caller holds st->lock. */
+/* Reserve what a control needs, and set it.  Context: may sleep; the caller holds st->lock. */
 static int change_control(struct vperfctr_state *st, struct change *change)
 {
 	bool had_hardware = test_bit(STATE_HARDWARE, &st->bits);

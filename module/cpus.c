@@ -222,7 +222,7 @@ static void prepare_here(void *set)
 
 /* ---- CPUs that come and go ------------------------------------------------- */
 
-/* See perfctr_cpu_watcher. */
+/* Continue or interrupt the counting of a CPU that comes or goes: see perfctr_cpu_watcher. */
 static void watch_cpu(enum perfctr_cpu_event event)
 {
 	struct cpu_slot *slot = *this_cpu_ptr(&slot_here);
@@ -371,7 +371,7 @@ static void free_set(struct vperfctr_cpus *set)
 	kfree(set);
 }
 
-/* Context: may sleep. */
+/* Make the slot of a CPU, which counts nothing yet.  Context: may sleep. */
 static struct cpu_slot *make_slot(struct vperfctr_cpus *set, unsigned int cpu)
 {
 	struct cpu_slot *slot = kzalloc(sizeof(*slot), GFP_KERNEL_ACCOUNT);
@@ -393,7 +393,7 @@ free:
 	return NULL;
 }
 
-/* Return: the set, which has the mask, or an ERR_PTR(). */
+/* Make a set with a slot for each CPU.  Return: the set, which has the mask, or an ERR_PTR(). */
 static struct vperfctr_cpus *make_set(const struct cpumask *mask)
 {
 	unsigned int cpu, nr = cpumask_weight(mask);
@@ -439,7 +439,12 @@ static void deactivate(struct vperfctr_cpus *set)
 		give_up(set);
 }
 
-/* Context: cpus_read_lock() held; the slots are published.  Return: 0 or an errno. */
+/*
+ * Let each CPU of the set check that its counters work.
+ *
+ * Context: cpus_read_lock() held; the slots are published.
+ * Return: 0 or an errno.
+ */
 static int prepare_cpus(struct vperfctr_cpus *set)
 {
 	unsigned int i;
@@ -542,7 +547,12 @@ static int check_control(const struct vperfctr_cpus *set, const struct vperfctr_
 	return 0;
 }
 
-/* Context: may sleep; the caller holds set->lock.  Return: 0, -EINVAL or -ENOMEM. */
+/*
+ * Connect all slots with the ring, for a control that makes samples.
+ *
+ * Context: may sleep; the caller holds set->lock.
+ * Return: 0, -EINVAL or -ENOMEM.
+ */
 static int begin_samples(struct vperfctr_cpus *set)
 {
 	unsigned int i;
@@ -553,7 +563,7 @@ static int begin_samples(struct vperfctr_cpus *set)
 	return err;
 }
 
-/* Context: may sleep; the caller holds set->lock. */
+/* Set a control that has been checked.  Context: may sleep; the caller holds set->lock. */
 static int change_control(struct vperfctr_cpus *set, const struct vperfctr_control *header,
 			  struct perfctr_cpu_control *control)
 {
@@ -623,7 +633,12 @@ static struct vperfctr_state *ring_root(const struct vperfctr_cpus *set)
 	return smp_load_acquire(&set->root);	/* pairs with make_root() */
 }
 
-/* Context: may sleep; the caller holds set->lock.  Return: 0 or an errno. */
+/*
+ * Make the state that has the ring of the set, unless there is one.
+ *
+ * Context: may sleep; the caller holds set->lock.
+ * Return: 0 or an errno.
+ */
 static int make_root(struct vperfctr_cpus *set)
 {
 	struct vperfctr_state *root;
@@ -673,7 +688,7 @@ static int map_slot(const struct vperfctr_cpus *set, struct vm_area_struct *vma)
 	return vperfctr_page_mmap_cpu(set->slots[i]->st, vma);
 }
 
-/* Page i is that of the i-th CPU. */
+/* Map the ring, or a page: page i is that of the i-th CPU. */
 static int set_mmap(struct file *file, struct vm_area_struct *vma)
 {
 	const struct vperfctr_cpus *set = file->private_data;
@@ -769,7 +784,11 @@ static int put_numbers(struct vperfctr_read_cpus __user *arg,
 	       -EFAULT : 0;
 }
 
-/* Context: the caller holds set->lock, and no other lock, as it accesses user memory. */
+/*
+ * Sample all CPUs, and write what READ_CPUS returns.
+ *
+ * Context: the caller holds set->lock, and no other lock, as this accesses user memory.
+ */
 static int read_slots(struct vperfctr_cpus *set, struct vperfctr_read_cpus *req,
 		      struct vperfctr_read_cpus __user *arg)
 {
@@ -896,7 +915,7 @@ static int get_mask(struct cpumask *mask, const u32 __user *words, u32 nrwords)
 	return err ?: cpumask_empty(mask) ? -EINVAL : 0;
 }
 
-/* Return: a set of the CPUs that the caller names, or an ERR_PTR(). */
+/* Make a set of the CPUs that the caller names.  Return: the set, or an ERR_PTR(). */
 static struct vperfctr_cpus *get_set(const struct vperfctr_open_cpus *req)
 {
 	struct vperfctr_cpus *set;
@@ -911,7 +930,7 @@ static struct vperfctr_cpus *get_set(const struct vperfctr_open_cpus *req)
 	return set;
 }
 
-/* Return: a descriptor of the set, or an errno; then the set is gone. */
+/* Install a descriptor of the set.  Return: it, or an errno; then the set is gone. */
 static int install_set(struct vperfctr_cpus *set, u32 flags,
 		       struct vperfctr_open_cpus __user *arg)
 {

@@ -76,7 +76,7 @@ static void probe_exec(void *unused, struct task_struct *task, pid_t old_pid,
 	local_irq_restore(flags);
 }
 
-/* Context: the child does not run yet. */
+/* Let a child inherit the states of its parent.  Context: the child does not run yet. */
 static void probe_fork(void *unused, struct task_struct *parent, struct task_struct *child)
 {
 	struct vperfctr_state *st;
@@ -91,7 +91,11 @@ static void probe_fork(void *unused, struct task_struct *parent, struct task_str
 	local_irq_restore(flags);
 }
 
-/* Context: files are closed later.  exit_mm() comes before this, from 6.16 on after it. */
+/*
+ * Detach the states of a thread that ends.
+ *
+ * Context: files are closed later.  exit_mm() comes before this, from 6.16 on after it.
+ */
 static void probe_exit(PERFCTR_PROBE_EXIT_ARGS)
 {
 	struct vperfctr_state *st, *next;

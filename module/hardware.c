@@ -147,7 +147,11 @@ int vperfctr_get_cpu_hardware(struct vperfctr_cpus_holder *holder)
 	return err;
 }
 
-/* Context: may sleep; the counters of the set have stopped. */
+/*
+ * Release the hardware for a set of CPUs; the last one gives the counters back.
+ *
+ * Context: may sleep; the counters of the set have stopped.
+ */
 void vperfctr_release_cpu_hardware(struct vperfctr_cpus_holder *holder)
 {
 	vperfctr_unhold_cpus(holder);

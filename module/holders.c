@@ -119,7 +119,11 @@ void vperfctr_report_holder(void)
 
 /* ---- the file ------------------------------------------------------------------- */
 
-/* Context: RCU.  Return: a thread that counts by this share, or NULL if all are ending. */
+/*
+ * Return a thread that counts by this share, or NULL if all are ending.
+ *
+ * Context: RCU.
+ */
 static struct task_struct *any_thread(struct vperfctr_state *st)
 {
 	struct task_struct *task = READ_ONCE(st->owner);
@@ -139,7 +143,11 @@ static struct task_struct *any_thread(struct vperfctr_state *st)
 	return task;
 }
 
-/* Context: RCU.  Threads that the reader's PID namespace does not have are left out. */
+/*
+ * Print the line of a thread, unless the reader's PID namespace does not have it.
+ *
+ * Context: RCU.
+ */
 static void show_task(struct seq_file *m, const char *what, struct task_struct *task,
 		      const struct cred *cred)
 {
@@ -154,7 +162,11 @@ static void show_task(struct seq_file *m, const char *what, struct task_struct *
 		   from_kuid_munged(current_user_ns(), cred->uid), comm.text);
 }
 
-/* Context: RCU and the list's lock, so that the state and its creator stay. */
+/*
+ * Print the line of a state that counts.
+ *
+ * Context: RCU and the list's lock, so that the state and its creator stay.
+ */
 static void show_state(struct seq_file *m, struct vperfctr_state *st)
 {
 	struct task_struct *task = any_thread(st);

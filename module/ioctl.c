@@ -322,7 +322,10 @@ static int find_member(struct vperfctr_state *root, struct task_struct *task, in
 	return err;
 }
 
-/* Not inline: its frame would cost each call of a state fifteen instructions. */
+/*
+ * Execute VPERFCTR_MEMBER.  Not inline: its frame would cost each call of a state fifteen
+ * instructions.
+ */
 static noinline int vperfctr_member_ioctl(struct vperfctr_state *root, unsigned long tid)
 {
 	struct task_struct *task;

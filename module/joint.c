@@ -98,7 +98,11 @@ static bool is_made_for_members(const struct joint *j)
 	return true;
 }
 
-/* Return: false if no control can count this, although CONTROL has found one. */
+/*
+ * Make the control of the joint state from those of its members.
+ *
+ * Return: false if no control can count this, although CONTROL has found one.
+ */
 static bool make_joint(struct joint *j)
 {
 	const struct perfctr_cpu_control *from[VPERFCTR_MAX_STATES];
@@ -219,7 +223,7 @@ static void drain_calls(struct joint *j, const struct vperfctr_state *except)
 	j->starting = false;
 }
 
-/* See start_again(). */
+/* Remember the members and their order, by which start_again() knows them. */
 static void remember_members(struct joint *j, const struct vperfctr_state *const *listed)
 {
 	unsigned int i, k;

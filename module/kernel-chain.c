@@ -146,7 +146,11 @@ u64 *vperfctr_add_saved_calls(struct vperfctr_sampler *sampler,
 	return to + 1 + *to;
 }
 
-/* Context: the state is being detached, or its sampler is being put. */
+/*
+ * Give back the chains that were saved for samples which will not come.
+ *
+ * Context: the state is being detached, or its sampler is being put.
+ */
 void vperfctr_forget_calls(struct vperfctr_sampler *sampler)
 {
 	unsigned int i;

@@ -315,7 +315,10 @@ static noinline u64 kernel_ip(struct vperfctr_state *st, struct pt_regs *regs)
 	return instruction_pointer(regs);
 }
 
-/* Called by the low-level driver while threads are counted: see perfctr_ihandler. */
+/*
+ * Handle an overflow: the low-level driver calls this while threads are counted, see
+ * perfctr_ihandler.
+ */
 void vperfctr_handle_overflow(struct perfctr_cpu_state *state, struct pt_regs *regs)
 {
 	struct vperfctr_state *st = container_of(state, struct vperfctr_state, cpu_state);
@@ -362,7 +365,7 @@ void vperfctr_overflow_forget(struct vperfctr_state *st)
 
 /* ---- iresume ------------------------------------------------------------ */
 
-/* A vperfctr_op: see vperfctr_apply(). */
+/* Continue after an overflow.  A vperfctr_op: see vperfctr_apply(). */
 static __always_inline int op_iresume(struct vperfctr_state *st, void *arg)
 {
 	if (!vperfctr_is_held(st))

@@ -74,7 +74,7 @@ static struct vperfctr_page *small_page(struct vperfctr_state *st)
 	return (void *)st + small_offset;
 }
 
-/* Context: the state is new, and all zero. */
+/* Give a state the page behind it, until it is mapped.  Context: it is new, and all zero. */
 void vperfctr_page_begin_state(struct vperfctr_state *st)
 {
 	st->cpu_state.page = small_page(st);
@@ -98,7 +98,7 @@ int vperfctr_page_make(struct vperfctr_state *st)
 	return 0;
 }
 
-/* Context: the last reference is gone. */
+/* Free the page that a state has of its own.  Context: the last reference is gone. */
 void vperfctr_page_end_state(struct vperfctr_state *st)
 {
 	if (st->cpu_state.page != small_page(st))
@@ -128,7 +128,7 @@ static int op_move(struct vperfctr_state *st, void *arg)
 	return 0;
 }
 
-/* Context: may sleep.  Return: 0, or -ENOMEM. */
+/* Give a state a page of its own, if it has none.  Context: may sleep.  Return: 0, or -ENOMEM. */
 static int make_mappable(struct vperfctr_state *st)
 {
 	void *page;
@@ -331,7 +331,11 @@ static void refresh_page(struct vperfctr_state *st)
 	local_irq_restore(flags);
 }
 
-/* Context: the state has a page of its own. */
+/*
+ * Map the page, and let the owner's process read the counters.
+ *
+ * Context: the state has a page of its own.
+ */
 static int map_page(struct vperfctr_state *st, struct vm_area_struct *vma, bool owner)
 {
 	struct perfctr_user *user;

@@ -22,7 +22,7 @@
 
 #define READ_FLAGS	(VPERFCTR_READ_MEMBERS | VPERFCTR_READ_OWNER)
 
-/* The caller may be the owner, its monitor, or neither: see VPERFCTR_READ_OWNER. */
+/* Return what the caller is: the owner, its monitor, or neither.  See VPERFCTR_READ_OWNER. */
 static u32 role_of_caller(const struct vperfctr_state *st)
 {
 	struct task_struct *owner;
@@ -94,7 +94,11 @@ static void snapshot_own(struct vperfctr_state *st, struct vperfctr_snapshot *sn
  */
 #define MAX_SAMPLES	4
 
-/* Context: the control cannot change, as for vperfctr_snapshot(); the sums may. */
+/*
+ * Take a snapshot of the sums where the owner is not the caller.
+ *
+ * Context: the control cannot change, as for vperfctr_snapshot(); the sums may.
+ */
 static void snapshot_other(struct vperfctr_state *st, struct vperfctr_snapshot *snap)
 {
 	const struct vperfctr_page *page;
@@ -398,7 +402,7 @@ static __always_inline int read_as(struct vperfctr_state *st, const struct vperf
 	return err;
 }
 
-/* A copy of its own, so that other readings do not test for it. */
+/* Read, and say what the caller is.  A function of its own: other readings do not test for it. */
 static noinline int read_with_role(struct vperfctr_state *st, const struct vperfctr_read *req,
 				   struct vperfctr_read __user *arg)
 {

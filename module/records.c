@@ -119,7 +119,7 @@ static void __maybe_unused probe_mapping(const struct vm_area_struct *vma)
 #endif
 
 #if defined(CONFIG_KPROBES) && defined(PERFCTR_FIRST_ARGUMENT)
-/* Context: a thread with its mmap_lock, preemption disabled. */
+/* Record a mapping.  Context: a thread with its mmap_lock, preemption disabled. */
 static int probe_perf_event_mmap(struct kprobe *probe, struct pt_regs *regs)
 {
 	probe_mapping((const struct vm_area_struct *)PERFCTR_FIRST_ARGUMENT(regs));
@@ -281,7 +281,7 @@ static struct item *make_record(const struct vperfctr_sampler *sampler, u16 type
 	return item;
 }
 
-/* Context: any. */
+/* Queue a record for the ring.  Context: any. */
 static void submit(struct vperfctr_records *records, struct item *item)
 {
 	unsigned long flags;
@@ -324,7 +324,7 @@ static struct item *take_held(struct vperfctr_sampler *sampler)
 	return item;
 }
 
-/* Context: interrupts disabled; the child does not run yet. */
+/* Record a fork.  Context: interrupts disabled; the child does not run yet. */
 void vperfctr_record_fork(const struct vperfctr_state *parent, const struct vperfctr_state *child)
 {
 	struct item *item;
@@ -339,7 +339,7 @@ void vperfctr_record_fork(const struct vperfctr_state *parent, const struct vper
 	submit(child->sampler->ring->records, item);
 }
 
-/* Context: interrupts disabled; the thread is current, and is ending. */
+/* Record a thread's end.  Context: interrupts disabled; it is current, and is ending. */
 void vperfctr_record_exit(const struct vperfctr_state *st)
 {
 	struct item *item;
@@ -705,7 +705,11 @@ int vperfctr_records_begin(struct vperfctr_buffer *ring)
 	return 0;
 }
 
-/* Context: may sleep; no thread makes records any more. */
+/*
+ * Free what makes and keeps the records of a ring.
+ *
+ * Context: may sleep; no thread makes records any more.
+ */
 void vperfctr_records_end(struct vperfctr_buffer *ring)
 {
 	struct vperfctr_records *records = ring->records;

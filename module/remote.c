@@ -171,7 +171,7 @@ static bool may_run(const struct task_struct *task)
 #endif
 }
 
-/* Context: may sleep. */
+/* Return the owner with a reference, or NULL if there is none.  Context: may sleep. */
 static struct task_struct *get_owner(struct vperfctr_state *st)
 {
 	struct task_struct *owner;
@@ -236,7 +236,7 @@ static int remote_detach(struct vperfctr_state *st, struct vperfctr_call *call)
 	return err;
 }
 
-/* See vperfctr_apply(). */
+/* Apply an operation for the caller, which must be the monitor.  See vperfctr_apply(). */
 int vperfctr_apply_monitor(struct vperfctr_state *st, vperfctr_op *op, void *arg)
 {
 	struct vperfctr_call call = { .op = op, .arg = arg, .monitor = current };
@@ -463,7 +463,7 @@ static struct vperfctr_state *get_member(struct vperfctr_state *root)
 	return st;
 }
 
-/* See vperfctr_dissolve_family(). */
+/* Detach all members of a family, and admit no new one.  See vperfctr_dissolve_family(). */
 void vperfctr_dissolve_members(struct vperfctr_state *root)
 {
 	struct vperfctr_state *st;

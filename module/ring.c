@@ -560,13 +560,17 @@ int vperfctr_ring_inherit(struct vperfctr_state *st, const struct vperfctr_state
 	return 0;
 }
 
-/* Context: any; the thread cannot run. */
+/* Give the samples of a state the numbers of its thread.  Context: any; it cannot run. */
 void vperfctr_ring_attach(struct vperfctr_state *st, const struct task_struct *task)
 {
 	set_ids(st->sampler, task);
 }
 
-/* Context: the state is being detached, or its sampler is being put. */
+/*
+ * Discard what a state keeps for samples and records that will not come.
+ *
+ * Context: the state is being detached, or its sampler is being put.
+ */
 void vperfctr_ring_detach(struct vperfctr_state *st)
 {
 	if (!list_empty(&st->sampler->held))
@@ -677,7 +681,7 @@ static struct vperfctr_buffer *alloc_ring(const struct vperfctr_ring *req)
 	return ring;
 }
 
-/* Context: the last reference to the state is gone. */
+/* Free a state's ring, and leave another's.  Context: the last reference is gone. */
 void vperfctr_ring_free(struct vperfctr_state *st)
 {
 	struct vperfctr_buffer *ring = st->ring;
@@ -705,6 +709,8 @@ static u64 charge_of(const struct vperfctr_ring *req)
 }
 
 /*
+ * Make the ring of a state.
+ *
  * Context: may sleep; the caller holds st->lock; `kb` have been charged.
  * Return: 0 or an error; then the caller uncharges them.
  */

@@ -100,7 +100,7 @@ int vperfctr_get_global(struct vperfctr_state *st)
 	return err;
 }
 
-/* Return: a state without an account, with one reference, or NULL. */
+/* Allocate a state.  Return: it, without an account, with one reference; or NULL. */
 static struct vperfctr_state *alloc_state(gfp_t gfp)
 {
 	struct vperfctr_state *st;
@@ -202,6 +202,8 @@ static void free_late(struct rcu_head *rcu)
 }
 
 /*
+ * Put a reference, and free the state with the last one.
+ *
  * Context: may sleep if this is the last reference, but not if the state has none of its
  * bits.  A descriptor, a share or the module's workqueue keeps the module until this
  * returns.

@@ -134,8 +134,8 @@ unsigned int vperfctr_threads_per_stop(void)
 }
 
 /*
- * Wait until the user of this account may stop the machine as often as it takes to visit so
- * many threads, and make a ring of this size, if any.  Count both.
+ * Wait until the user of this account may stop the machine as many times as are needed to visit
+ * that many threads, and make a ring of this size, if any.  Count both.
  *
  * Context, Return: see wait_for_ration().
  */

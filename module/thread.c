@@ -89,7 +89,7 @@ static enum hrtimer_restart sampling_tick(struct hrtimer *timer)
 	return HRTIMER_RESTART;
 }
 
-/* Context: interrupts disabled. */
+/* Start the timer that samples narrow counters on this CPU.  Context: interrupts disabled. */
 static void start_sampling(void)
 {
 	struct hrtimer *timer = this_cpu_ptr(&sampling_timer);
@@ -300,7 +300,11 @@ static noinline void sched_out_other(struct vperfctr_state *st)
 		vperfctr_joint_leave();
 }
 
-/* Context: run-queue lock held, interrupts disabled; current is still the owner. */
+/*
+ * Stop the counters when the owner is switched out.
+ *
+ * Context: run-queue lock held, interrupts disabled; current is still the owner.
+ */
 static void vperfctr_sched_out(struct preempt_notifier *notifier, struct task_struct *next)
 {
 	struct vperfctr_state *st = container_of(notifier, struct vperfctr_state, notifier);
@@ -322,6 +326,8 @@ static noinline void sched_in_other(struct vperfctr_state *st, int cpu)
 }
 
 /*
+ * Start the counters when the owner has been switched in.
+ *
  * Context: preemption disabled, interrupts enabled.  An interrupt may come before this:
  * it finds the owner as current, and its counters not resumed.
  */
@@ -496,7 +502,11 @@ static int judge_state(const struct beside *b, bool observer)
 	return b->nr < VPERFCTR_MAX_STATES ? 0 : -EMLINK;
 }
 
-/* Return: 0; -EADDRINUSE or -EXFULL if the control cannot count beside the others. */
+/*
+ * Check a control against those of the other states.
+ *
+ * Return: 0; -EADDRINUSE or -EXFULL if it cannot count beside them.
+ */
 static int judge_control(struct controls *c, const struct perfctr_cpu_control *control)
 {
 	struct vperfctr_ctr_set set = vperfctr_ctrs_of(control);
@@ -964,6 +974,8 @@ void vperfctr_flush_detached(struct vperfctr_state *st)
 /* ---- suspend to RAM ------------------------------------------------------ */
 
 /*
+ * Stop the counters before a suspend to RAM.
+ *
  * Context: one CPU is online, with interrupts disabled; current is the thread that asked
  * for the suspend, and may have a state.
  */

@@ -19,7 +19,7 @@
 #include "user-frame.h"
 
 /*
- * Return: how many of n words were read.
+ * Copy words of user memory.  Return: how many of n words were read.
  *
  * Eight words in each turn take a third of the instructions.  If one of them cannot be
  * read, those before it are read alone.
@@ -50,7 +50,7 @@ fault:
 }
 
 /*
- * Return: how many of n words were read.
+ * Copy words of the stack, page by page.  Return: how many of n words were read.
  *
  * Each page has an access of its own, so that the words before the end of user memory are
  * read.  A stack pointer may be wrong, and so may lead to a word in two pages.

@@ -22,7 +22,10 @@ static const struct {
 	{ 0x1c0, 0x38 }, { 0x1d6, 0x3f }, { 0x1d8, 0x3f },
 };
 
-/* The unit of the processor that has the event decides, except for those above. */
+/*
+ * Return the counters for an event that is not in the list above: those of the unit of the
+ * processor that has it.
+ */
 static uint64_t fam15h_type(unsigned int event)
 {
 	switch (event >> 4 & 0xf) {

@@ -114,7 +114,10 @@ static int refuse_left(const struct event_list *left, const char *because,
 				 because);
 }
 
-/* `failed` is the matching after the search for a counter for event `culprit` failed. */
+/*
+ * Refuse events, and name those that clash.  `failed` is the matching after the search for a
+ * counter for event `culprit` failed.
+ */
 static int refuse_clash(const struct matching *m, const struct vperfctr_info *info,
 			const struct matching *failed, unsigned int culprit,
 			struct vperfctr_why *why)

@@ -165,7 +165,7 @@ static const struct generic_name *find_generic(const char *name)
 	return NULL;
 }
 
-/* Without counters: the processor does not have this event. */
+/* Encode a generic event.  It gets no counters if the processor does not have it. */
 static void encode_generic(struct vperfctr_event *event, uint32_t arch, const struct family *f)
 {
 	const struct generic_event *g;
@@ -523,7 +523,7 @@ static void compose_name(struct vperfctr_event *event, const char *name)
 		 event->modes & VPERFCTR_MODE_USER ? ":u" : ":k", name + at);
 }
 
-/* A software event has no modes, and takes no counter. */
+/* Encode a software event.  Refuse modes and a counter, which it does not have. */
 static int encode_soft(struct vperfctr_event *event, const char *name,
 		       const struct soft_event *soft, bool wish,
 		       const struct vperfctr_info *info, struct vperfctr_why *why)

@@ -66,7 +66,10 @@ static int describe_kinds(struct vperfctr_info *info, unsigned int kind, bool be
 	return (int)nr;
 }
 
-/* Element i of an array of descriptions, whose elements have the size that the first one says. */
+/*
+ * Return element i of an array of descriptions, whose elements have the size that the first one
+ * says.
+ */
 static struct vperfctr_info *nth(struct vperfctr_info *info, unsigned int i)
 {
 	return (struct vperfctr_info *)((char *)info + (size_t)i * info->size);
@@ -257,7 +260,7 @@ static int open_chosen(struct vperfctr **v, const struct chosen *c, unsigned int
 }
 
 /*
- * Another part of the program has the thread's own state: count beside it, by counters that it
+ * Count beside the thread's own state, which another part of the program has, by counters that it
  * does not use.  Returns -EEXIST if they do not suffice.
  */
 static int open_beside(struct vperfctr **v, const char *names, struct vperfctr_why *why)

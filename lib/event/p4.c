@@ -94,7 +94,7 @@ static unsigned int modes_of(uint64_t escr)
 	       (escr & P4_ESCR_T0_OS ? VPERFCTR_MODE_KERNEL : 0);
 }
 
-/* libpfm4 has an ESCR, then a CCCR. */
+/* Take libpfm4's code of an event, which is an ESCR, then a CCCR. */
 static int take_pfm(struct vperfctr_event *event, const struct pfm_event *pfm,
 		    struct vperfctr_why *why)
 {

@@ -313,7 +313,7 @@ static int take_pfm(struct vperfctr_event *event, const struct pfm_event *pfm,
 	return 0;
 }
 
-/* The code says which: see take_counter(). */
+/* Allow all counters: the code says which one it needs, see take_counter(). */
 static bool counters(const struct vperfctr_info *info, uint64_t code, uint64_t *general)
 {
 	(void)info;

@@ -33,7 +33,7 @@ static bool counters(const struct vperfctr_info *info, uint64_t code, uint64_t *
 	return false;
 }
 
-/* All counters of a control count in the same modes. */
+/* Refuse events in different modes: all counters of a control count in the same. */
 static int place(const struct vperfctr_event *event, unsigned int nr, uint32_t *counter_of,
 		 uint64_t *code_of, const struct vperfctr_info *info, struct vperfctr_why *why)
 {

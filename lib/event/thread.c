@@ -28,7 +28,7 @@ static void close_own(void *arg)
 	free(own);
 }
 
-/* The child of a fork has only the thread that called fork(). */
+/* Mark the handle in the child of a fork, which has only the thread that called fork(). */
 static void forked(void)
 {
 	struct own *own = (struct own *)pthread_getspecific(key);

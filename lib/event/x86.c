@@ -46,8 +46,8 @@ static bool is_among(const char *word, const char *words)
 }
 
 /*
- * OFFCORE_RESPONSE_0 and _1 are the same event with two registers that select responses:
- * MSR_OFFCORE_RSP_0 and MSR_OFFCORE_RSP_1.
+ * Return the code that counts the same with the other register.  OFFCORE_RESPONSE_0 and _1 are one
+ * event with two registers that select responses: MSR_OFFCORE_RSP_0 and MSR_OFFCORE_RSP_1.
  */
 uint64_t __vperfctr_event_twin(const struct vperfctr_info *info, uint64_t code)
 {

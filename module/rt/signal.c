@@ -60,7 +60,11 @@ static void retry_signal(struct vperfctr_state *st)
 	local_irq_enable();
 }
 
-/* Context: the thread that was the owner returns to user mode, or ends. */
+/*
+ * Send the signal of an overflow.
+ *
+ * Context: the thread that was the owner returns to user mode, or ends.
+ */
 static void signal_work(struct callback_head *work)
 {
 	struct vperfctr_state *st = container_of(work, struct vperfctr_state, signal_work);

@@ -56,7 +56,11 @@ static void free_spare(const struct stock *stock, struct spare *spare)
 		kfree(spare);
 }
 
-/* Return: false if the stock has enough, or has no users any more. */
+/*
+ * Add memory to a stock.
+ *
+ * Return: false if the stock has enough, or has no users any more.
+ */
 static bool add_spare(struct stock *stock, struct spare *spare)
 {
 	unsigned long flags;
@@ -73,7 +77,7 @@ static bool add_spare(struct stock *stock, struct spare *spare)
 	return wanted;
 }
 
-/* Return: false if there is no memory now. */
+/* Fill a stock.  Return: false if there is no memory now. */
 static bool fill(struct stock *stock, gfp_t gfp)
 {
 	struct spare *spare;
@@ -122,7 +126,11 @@ static void refill_slowly(struct work_struct *work)
 
 static DECLARE_WORK(refill_work, refill_slowly);
 
-/* Context: a real-time thread, in an RCU reader; it must not sleep. */
+/*
+ * Fill the stock at once, or else by a worker.
+ *
+ * Context: a real-time thread, in an RCU reader; it must not sleep.
+ */
 static void refill(struct irq_work *work)
 {
 	if (!fill_all(GFP_NOWAIT | __GFP_NOWARN))
@@ -198,7 +206,7 @@ static bool fill_by_worker(void)
 	return READ_ONCE(states.nr) && READ_ONCE(small.nr);
 }
 
-/* Context: users_mutex held. */
+/* End a use of the stock; the last one frees it.  Context: users_mutex held. */
 static void put_user_of_stock(void)
 {
 	WRITE_ONCE(users, users - 1);
@@ -232,7 +240,11 @@ int vperfctr_get_spares(struct vperfctr_state *st)
 	return err;
 }
 
-/* Context: may sleep; calls for one state exclude each other; it has no members. */
+/*
+ * Give up the use of the stock for a family.
+ *
+ * Context: may sleep; calls for one state exclude each other; it has no members.
+ */
 void vperfctr_put_spares(struct vperfctr_state *st)
 {
 	if (!test_and_clear_bit(STATE_SPARES, &st->bits))

@@ -268,8 +268,8 @@ static bool is_prime(uint64_t n)
 }
 
 /*
- * The kernel only makes periods longer.  So the shortest one is enough for events that are so
- * many times rarer than cycles_for() says.
+ * The kernel only makes periods longer.  So the shortest one is enough for events that are RARER
+ * times rarer than cycles_for() says.
  */
 #define RARER		256
 #define SHORTEST	251
