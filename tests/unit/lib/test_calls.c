@@ -238,10 +238,8 @@ int __wrap_getgrgid_r(gid_t gid, struct group *group, char *buf, size_t size,
 	static char name[] = "counters";
 
 	*found = NULL;
-	if (size < group_room)
-		return ERANGE;
-	if (!group_room)
-		return 0;
+	if (!group_room || size < group_room)
+		return group_room ? ERANGE : 0;
 	memset(buf, 'x', size);
 	*group = (struct group){ .gr_name = name, .gr_gid = gid };
 	*found = group;
