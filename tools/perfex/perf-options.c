@@ -8,127 +8,203 @@
 
 #define GROUPS		"perfex counts threads or CPUs, and no control groups: use perf stat for these"
 #define NODES		"--per-socket and --per-core print sums of CPUs"
+#define TRACEPOINTS	"there are no tracepoints: use perf for these"
 #define BRANCHES	"samples have no branch records: use perf record -b"
 #define MEMORY		"samples have no data addresses: use perf mem record"
 #define RING		"the module chooses the size of the ring: its parameter max_ring_kb_per_user limits it"
-#define FILTERS		"--comm, -p and -t choose the samples"
+#define NOT_NEEDED	"perfex needs no such setting: leave it out"
+#define AGAIN		"start perfex record again for another file"
+#define PT		"traces of a processor (Intel PT, CoreSight) are read by perf only"
+#define WRITTEN		"the first lines of perfex report say what was recorded"
+#define KERNEL_NAMES	"the kernel's functions were recorded with their names"
+#define INSTRUCTIONS	"perfex annotate FUNCTION shows instructions as objdump does"
+#define DEMANGLED	"names of C++ and Rust are printed as in the source"
+#define ONE_FUNCTION	"perfex annotate FUNCTION shows one function"
+#define FILES		"--sort=dso,symbol shows the files"
+#define THREADS		"--sort=comm,tid shows the threads"
+#define TIMES		"perfex script prints the times"
+#define SWITCHES	"perfex stat -e context-switches counts switches: use perf for single ones"
+#define SAMPLES_ONLY	"perfex script prints samples only: use perf script for other records"
+#define ALL_FIELDS	"-j prints all rows, with all their fields"
 
+/* Lists have spaces between their words. */
 static const struct {
-	const struct command *command;
-	char letter;
-	const char *name, *advice;
+	const char *commands, *names, *advice;
 } perf_options[] = {
-	{ &command_stat, 'c', "scale", "counts are never scaled" },
-	{ &command_stat, 0, "no-scale", "counts are never scaled" },
-	{ &command_stat, 0, "group", "all events are counted together, as one group" },
-	{ &command_stat, 'G', "cgroup", GROUPS },
-	{ &command_stat, 0, "for-each-cgroup", GROUPS },
-	{ &command_stat, 'T', "transaction", "use perf stat for transactions" },
-	{ &command_stat, 0, "interval-count", "-I prints until the end, and --timeout ends -p, -t, -a and -C" },
-	{ &command_stat, 0, "interval-clear", "perfex top shows counts again and again" },
-	{ &command_stat, 0, "metric-only", "-M prints the metrics after their events" },
-	{ &command_stat, 0, "metric-no-group", "metrics are computed from one run, in which all their events are counted" },
-	{ &command_stat, 0, "metric-no-merge", "metrics are computed from one run, in which all their events are counted" },
-	{ &command_stat, 0, "td-level", "-M topdown prints the first level" },
-	{ &command_stat, 'q', "quiet", "-o /dev/null drops the counts, and keeps messages" },
-	{ &command_stat, 0, "table", "-r prints the mean and its deviation, and no single runs" },
-	{ &command_stat, 0, "summary", "-I prints no sums at the end, and without it perfex prints only these" },
-	{ &command_stat, 0, "no-csv-summary", "-I prints no sums at the end" },
-	{ &command_stat, 0, "per-die", NODES },
-	{ &command_stat, 0, "per-node", NODES },
-	{ &command_stat, 0, "per-cache", NODES },
-	{ &command_stat, 0, "percore-show-thread", NODES },
-	{ &command_stat, 0, "cputype", "--kind=core and --kind=atom choose the CPUs of a hybrid processor" },
-	{ &command_stat, 0, "hybrid-merge", "--per-kind prints the counts of each kind, and without it their sums are printed" },
-	{ &command_stat, 0, "no-merge", "each event is counted once" },
-	{ &command_stat, 0, "filter", "there are no tracepoints: use perf stat for these" },
-	{ &command_stat, 0, "smi-cost", "use perf stat for the cost of SMIs" },
-	{ &command_stat, 0, "iostat", "use perf stat for the uncore's counters" },
+	{ "stat", "-c --scale", "counts are never scaled" },
+	{ "stat", "--group --no-merge", "all events are counted together, as one group" },
+	{ "stat", "-G --cgroup --for-each-cgroup", GROUPS },
+	{ "stat", "-T --transaction", "use perf stat for transactions" },
+	{ "stat", "--interval-count", "-I prints until the end, and --timeout ends -p, -t, -a and -C" },
+	{ "stat", "--interval-clear", "perfex top shows counts again and again" },
+	{ "stat", "--metric-no-group --metric-no-merge --metric-no-threshold", "metrics are computed from one run, in which all their events are counted" },
+	{ "stat", "--td-level", "-M topdown prints the first level" },
+	{ "stat", "-q --quiet", "-o /dev/null drops the counts, and keeps messages" },
+	{ "stat", "--table", "-r prints the mean and its deviation, and no single runs" },
+	{ "stat", "--summary", "-I prints no sums at the end, and without it perfex prints only these" },
+	{ "stat", "--no-csv-summary", "-I prints no sums at the end" },
+	{ "stat", "--per-die --per-cluster --per-node --per-cache --percore-show-thread", NODES },
+	{ "stat list", "--cputype", "--kind=core and --kind=atom choose the CPUs of a hybrid processor" },
+	{ "stat", "--hybrid-merge", "--per-kind prints the counts of each kind, and without it their sums are printed" },
+	{ "stat record", "--filter", TRACEPOINTS },
+	{ "stat", "--smi-cost", "use perf stat for the cost of SMIs" },
+	{ "stat", "--iostat", "use perf stat for the uncore's counters" },
+	{ "stat", "-b --bpf-prog --bpf-counters --bpf-attr-map", "perfex counts threads or CPUs: use perf stat for BPF programs" },
 
-	{ &command_record, 'b', "branch-any", BRANCHES },
-	{ &command_record, 'j', "branch-filter", BRANCHES },
-	{ &command_record, 'd', "data", MEMORY },
-	{ &command_record, 'W', "weight", MEMORY },
-	{ &command_record, 0, "phys-data", MEMORY },
-	{ &command_record, 'D', "delay", "start the program, and sample it by -p" },
-	{ &command_record, 'G', "cgroup", "perfex samples threads or CPUs, and no control groups: use perf record for these" },
-	{ &command_record, 'I', "intr-regs", "-g dwarf writes the registers that unwinding needs" },
-	{ &command_record, 0, "user-regs", "-g dwarf writes the registers that unwinding needs" },
-	{ &command_record, 'k', "clockid", "samples have the time stamp counter, and the times of JITs are matched with it" },
-	{ &command_record, 'm', "mmap-pages", RING },
-	{ &command_record, 'n', "no-samples", "perfex stat counts without samples" },
-	{ &command_record, 'r', "realtime", "chrt -f N perfex record runs with this priority" },
-	{ &command_record, 's', "stat", "perfex report --sort=tid shows the threads" },
-	{ &command_record, 'S', "snapshot", "a file has all samples, from the start on" },
-	{ &command_record, 0, "overwrite", "a file has all samples, from the start on" },
-	{ &command_record, 0, "switch-output", "start perfex record again for another file" },
-	{ &command_record, 'u', "uid", "-p takes processes: -p $(pgrep -d, -u USER)" },
-	{ &command_record, 'z', "compression-level", "gzip compresses the file afterwards" },
-	{ &command_record, 0, "all-user", "end the names of events with :u" },
-	{ &command_record, 0, "all-kernel", "end the names of events with :k" },
-	{ &command_record, 0, "per-thread", "perfex report --sort=tid shows the threads" },
-	{ &command_record, 0, "control", "start and end perfex record, or use perfex stat --control" },
-	{ &command_record, 0, "filter", "there are no tracepoints: use perf record for these" },
-	{ &command_record, 0, "off-cpu", "samples are those of running threads: use perf record for others" },
+	{ "record top", "-b --branch-any", BRANCHES },
+	{ "record", "-j --branch-filter", BRANCHES },
+	{ "top", "-j --branch-filter", "samples have no branch records, and perfex stat -I MS -j prints JSON" },
+	{ "record", "-d --data -W --weight --phys-data --data-page-size --code-page-size", MEMORY },
+	{ "record", "-D --delay", "start the program, and sample it by -p" },
+	{ "record top", "-G --cgroup --all-cgroups", "perfex samples threads or CPUs, and no control groups: use perf record for these" },
+	{ "record", "-I --intr-regs --user-regs", "-g dwarf writes the registers that unwinding needs" },
+	{ "record", "-k --clockid", "samples have the time stamp counter, and the times of JITs are matched with it" },
+	{ "record top", "-m --mmap-pages", RING },
+	{ "record", "-n --no-samples", "perfex stat counts without samples" },
+	{ "record top", "-r --realtime", "chrt -f N perfex record runs with this priority" },
+	{ "record", "-s --stat --per-thread", "perfex report --sort=tid shows the threads" },
+	{ "record", "-S --snapshot --overwrite", "a file has all samples, from the start on" },
+	{ "top", "--overwrite", "all samples are shown" },
+	{ "record", "--switch-output --switch-max-files --switch-output-event", AGAIN },
+	{ "record", "--timestamp-filename", "the shell makes such names: -o perfex.data.$(date +%s)" },
+	{ "record", "--max-size", "--timeout ends a recording of -p, -t, -a and -C, and -F and -c make it smaller" },
+	{ "record top", "-u --uid", "-p takes processes: -p $(pgrep -d, -u USER)" },
+	{ "record", "-z --compression-level", "gzip compresses the file afterwards" },
+	{ "record", "--all-user", "end the names of events with :u" },
+	{ "record", "--all-kernel", "end the names of events with :k" },
+	{ "record", "--control", "start and end perfex record, or use perfex stat --control" },
+	{ "record", "--off-cpu", "samples are those of running threads: use perf record for others" },
+	{ "record", "-R --raw-samples", TRACEPOINTS },
+	{ "record", "--aux-sample", PT },
+	{ "record", "--clang-opt --clang-path", "perfex compiles no BPF programs: use perf record for these" },
+	{ "record", "--transaction", "use perf record for transactions" },
+	{ "record", "--switch-events", SWITCHES },
+	{ "record", "--dry-run", "perfex list shows the events that can be counted here" },
+	{ "record", "--exclude-perf", "perfex report --comm=NAME leaves out other threads, and perfex itself" },
+	{ "record", "--kernel-callchains --user-callchains", "-g writes the calls of the mode that the event has: -e cycles:u has no kernel mode" },
+	{ "record", "--kcore --vmlinux --buildid-all --buildid-mmap", "perfex writes the kernel's names, and perfex report finds files by their build IDs" },
+	{ "record", "--debuginfod", "DEBUGINFOD_URLS names the servers that perfex report asks" },
+	{ "record top", "--num-thread-synthesize --affinity --aio --threads --no-buffering --mmap-flush --proc-map-timeout --running-time --strict-freq --synth --tail-synthesize --timestamp-boundary --namespaces", NOT_NEEDED },
 
-	{ &command_report, 'b', "branch-stack", BRANCHES },
-	{ &command_report, 'C', "cpu", "--sort=cpu shows the CPUs" },
-	{ &command_report, 'c', "comms", "--comm=NAME chooses the threads" },
-	{ &command_report, 'd', "dsos", "--sort=dso,symbol shows the files" },
-	{ &command_report, 'S', "symbols", "perfex annotate FUNCTION shows one function" },
-	{ &command_report, 'D', "dump-raw-trace", "perfex script prints all samples" },
-	{ &command_report, 'F', "fields", "--sort=KEY,... chooses the columns" },
-	{ &command_report, 'I', "show-info", "the first lines of a report say what was recorded" },
-	{ &command_report, 0, "header", "the first lines of a report say what was recorded" },
-	{ &command_report, 0, "header-only", "the first lines of a report say what was recorded" },
-	{ &command_report, 'k', "vmlinux", "the kernel's functions were recorded with their names" },
-	{ &command_report, 0, "kallsyms", "the kernel's functions were recorded with their names" },
-	{ &command_report, 'T', "threads", "--sort=tid shows the threads" },
-	{ &command_report, 0, "tasks", "--sort=comm,tid shows the threads" },
-	{ &command_report, 0, "stats", "the first lines of a report say what was recorded" },
-	{ &command_report, 'U', "hide-unresolved", "[unknown] is in the sums, so that shares are right" },
-	{ &command_report, 'w', "column-widths", "columns are as wide as their texts" },
-	{ &command_report, 'x', "exclude-other", "-j prints all rows, with all their fields" },
-	{ &command_report, 0, "hierarchy", "--sort=comm,dso,symbol has a row for each" },
-	{ &command_report, 0, "symbol-filter", "perfex annotate FUNCTION shows one function" },
-	{ &command_report, 0, "max-stack", "perfex record -g --max-stack limits what is recorded" },
-	{ &command_report, 0, "time", "perfex script prints the times" },
-	{ &command_report, 0, "percentage", FILTERS },
-	{ &command_report, 0, "show-total-period", "-j prints the events that samples stand for" },
+	{ "report", "-b --branch-stack --branch-history --total-cycles --stitch-lbr", BRANCHES },
+	{ "report", "-C --cpu", "--sort=cpu shows the CPUs" },
+	{ "report script", "-c --comms", "--comm=NAME chooses the threads" },
+	{ "report", "-d --dsos", FILES },
+	{ "report", "-S --symbols --symbol-filter", ONE_FUNCTION },
+	{ "report annotate diff", "-D --dump-raw-trace", "perfex script prints all samples" },
+	{ "report", "-F --fields", "--sort=KEY,... chooses the columns" },
+	{ "report", "-I --show-info --header --header-only --stats", "the first lines of a report say what was recorded" },
+	{ "script", "-I --show-info --header --header-only", WRITTEN },
+	{ "report annotate script top diff", "-k --vmlinux --kallsyms --ignore-vmlinux -m --modules --demangle-kernel", KERNEL_NAMES },
+	{ "report", "-T --threads --tasks", THREADS },
+	{ "report", "-U --hide-unresolved", "[unknown] is in the sums, so that shares are right" },
+	{ "report top", "-w --column-widths", "columns are as wide as their texts" },
+	{ "report", "-x --exclude-other -t --field-separator", ALL_FIELDS },
+	{ "report top", "--hierarchy", "--sort=comm,dso,symbol has a row for each" },
+	{ "report", "--parent --ignore-callees", "-g callee shows the callers of a function" },
+	{ "report script", "--max-stack", "perfex record -g --max-stack limits what is recorded" },
+	{ "report", "--time --time-quantum --samples", TIMES },
+	{ "report", "--percentage", "--comm, -p and -t choose the samples, and shares are those of the samples that they leave" },
+	{ "report", "--show-total-period --show-cpu-utilization", "-j prints the events that samples stand for" },
+	{ "report", "--group --group-sort-idx", "-e EVENT shows the samples of one event, and --sort=event,symbol those of all" },
+	{ "report", "--mem-mode", MEMORY },
+	{ "report", "--socket-filter", "--sort=cpu shows the CPUs" },
+	{ "report annotate script", "--itrace", PT },
+	{ "report", "--mmaps", "perfex report -v says which files it has read" },
+	{ "report", "--raw-trace", TRACEPOINTS },
+	{ "report", "--pretty", "--stdio prints text" },
+	{ "report annotate", "--percent-type", "perfex report prints shares of all samples, and perfex annotate those of the function" },
+	{ "report annotate", "--stdio-color", "colours are for terminals, and NO_COLOR=1 in the environment turns them off" },
+	{ "report script", "--switch-on --switch-off --show-on-off-events", TRACEPOINTS },
+	{ "report script", "--ns", "perfex script prints microseconds, as perf script does" },
+	{ "report", "--disable-order --show-ref-call-graph", NOT_NEEDED },
+	{ "report annotate script top", "--demangle", DEMANGLED },
+	{ "report", "--asm-raw --objdump --source --prefix --prefix-strip --full-source-path -M --disassembler-style", INSTRUCTIONS },
 
-	{ &command_annotate, 'l', "print-line", "lines are printed with their numbers" },
-	{ &command_annotate, 'd', "dsos", "FUNCTION@LIBRARY is the function of a library" },
-	{ &command_annotate, 'k', "vmlinux", "the kernel's functions were recorded with their names" },
-	{ &command_annotate, 'M', "disassembler-style", "instructions are in the style of objdump" },
+	{ "annotate", "-l --print-line", "lines are printed with their numbers" },
+	{ "annotate", "-d --dsos", "FUNCTION@LIBRARY is the function of a library" },
+	{ "annotate", "-M --disassembler-style --asm-raw --objdump --source --prefix --prefix-strip", "instructions are in the style of objdump, with their lines" },
+	{ "annotate", "-P --full-paths", "names of files are printed as the compiler wrote them" },
+	{ "annotate", "-C --cpu", "perfex report --sort=cpu,symbol shows the CPUs" },
+	{ "annotate", "--percent-limit --show-total-period --skip-missing", "each line with samples is printed with their number" },
+	{ "annotate", "--group", "-e EVENT shows the samples of one event" },
 
-	{ &command_script, 'F', "fields", "each sample is printed with comm, pid, tid, cpu, time, period, event, ip, sym and dso" },
-	{ &command_script, 'D', "dump-raw-trace", "all samples are printed" },
-	{ &command_script, 's', "script", "perf's scripts need perf: others read this text" },
-	{ &command_script, 'C', "cpu", "each sample is printed with its CPU" },
-	{ &command_script, 0, "header", "the first lines of perfex report say what was recorded" },
-	{ &command_script, 0, "time", "each sample is printed with its time" },
+	{ "script", "-F --fields", "each sample is printed with comm, pid, tid, cpu, time, period, event, ip, sym and dso" },
+	{ "script", "-D --dump-raw-trace --dump-unsorted-raw-trace -d --debug-mode", "all samples are printed" },
+	{ "script", "-s --script -g --gen-script -l --list -L --latency --dlfilter --dlarg --list-dlfilters", "perf's scripts need perf: others read this text" },
+	{ "script", "-C --cpu -a --all-cpus", "each sample is printed with its CPU" },
+	{ "script", "--time --deltatime --reltime", "each sample is printed with its time" },
+	{ "script", "-G --hide-call-graph", "perfex report shows functions without calls" },
+	{ "script", "-S --symbols --addr-range --dsos --graph-function --stop-bt", "--comm, -p and -t choose the samples, and grep the lines" },
+	{ "script", "--insn-trace --call-trace --call-ret-trace --xed --max-blocks --stitch-lbr", PT },
+	{ "script", "--show-task-events --show-mmap-events --show-switch-events --show-namespace-events --show-lost-events --show-round-events --show-bpf-events --show-cgroup-events --show-text-poke-events", SAMPLES_ONLY },
+	{ "script", "--guest-code --guestmount --guestkallsyms --guestmodules --guestvmlinux", "use perf kvm for guests" },
+	{ "script", "--per-event-dump", "-e EVENT prints the samples of one event, and -o FILE says where to" },
+	{ "script", "--full-source-path --show-kernel-path", "perfex annotate shows the lines of a function" },
 
-	{ &command_top, 'g', "call-graph", "perfex record -a -g, and perfex report -g, show calls" },
-	{ &command_top, 'd', "delay", "-I MS is the time between two counts" },
+	{ "diff", "-b --baseline-only -p --period -F --formula -c --compute", "the shares of both files and their difference are printed; -v prints all rows" },
+	{ "diff", "--order", "rows are in the order of the difference" },
+	{ "diff", "-s --sort -d --dsos -S --symbols", "functions are compared: perfex report --sort of each file shows other keys" },
+	{ "diff", "-C --comms --cpu --pid --tid --time --percentage", "all samples are compared: perfex report of each file shows some of them" },
+	{ "diff", "-t --field-separator", ALL_FIELDS },
+	{ "diff", "--cycles-hist --stream", BRANCHES },
+
+	{ "top", "-g --call-graph --children --max-stack", "perfex record -a -g, and perfex report -g, show calls" },
+	{ "top", "-d --delay", "-I MS is the time between two counts" },
+	{ "top", "-K --hide_kernel_symbols", "-e cycles:u has no kernel mode" },
+	{ "top", "-U --hide_user_symbols", "-e cycles:k has no user mode" },
+	{ "top", "-E --entries -f --count-filter --percent-limit --percentage", "as many functions are shown as the terminal has lines for" },
+	{ "top", "-z --zero", "each table has the samples since the last one" },
+	{ "top", "-i --no-inherit", "-t TID shows one thread" },
+	{ "top", "--comms --dsos --symbols --fields", "--sort=comm,dso,symbol shows these" },
+	{ "top", "-D --dump-symtab --group --group-sort-idx --ignore-callees --raw-trace --show-total-period", "perfex record, and perfex report, show more" },
+	{ "top", "--sym-annotate --asm-raw --objdump --source --prefix --prefix-strip -M --disassembler-style", "perfex record, and perfex annotate FUNCTION, show instructions" },
+	{ "top", "--switch-on --switch-off --show-on-off-events", TRACEPOINTS },
+	{ "top", "--stitch-lbr", BRANCHES },
+
+	{ "list", "--debug", "-v shows also what cannot be counted here" },
 };
+
+/* True if a list has this word. */
+static bool has_word(const char *list, const char *word, size_t length)
+{
+	size_t n;
+
+	for (; *list; list += n + strspn(list + n, " ")) {
+		n = strcspn(list, " ");
+		if (n == length && !strncmp(list, word, n))
+			return true;
+	}
+	return false;
+}
+
+static const char *find_advice(const struct command *command, const char *option, size_t length)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(perf_options); i++)
+		if (has_word(perf_options[i].commands, command->name, strlen(command->name)) &&
+		    has_word(perf_options[i].names, option, length))
+			return perf_options[i].advice;
+	return NULL;
+}
 
 int advise_perf_option(const struct command *command, char letter, const char *name, size_t length,
 		       struct error *e)
 {
-	size_t i;
+	char option[64];
+	int n = letter ? snprintf(option, sizeof(option), "-%c", letter) :
+		snprintf(option, sizeof(option), "--%.*s", length < 60 ? (int)length : 60, name);
+	const char *advice = find_advice(command, option, (size_t)n);
 
-	for (i = 0; i < ARRAY_SIZE(perf_options); i++) {
-		if (perf_options[i].command != command)
-			continue;
-		if (letter && letter == perf_options[i].letter)
-			return fail_with(e, "there is no -%c, which perf %s has: %s", letter, command->name,
-					 perf_options[i].advice);
-		if (!letter && strlen(perf_options[i].name) == length &&
-		    !strncmp(perf_options[i].name, name, length))
-			return fail_with(e, "there is no --%s, which perf %s has: %s",
-					 perf_options[i].name, command->name, perf_options[i].advice);
+	/* perf has it of each option that has no argument. */
+	if (!advice && !strncmp(option, "--no-", 5)) {
+		memmove(option + 2, option + 5, strlen(option + 5) + 1);
+		advice = find_advice(command, option, strlen(option));
+		snprintf(option, sizeof(option), "--%.*s", length < 60 ? (int)length : 60, name);
 	}
-	return 0;
+	return !advice ? 0 : fail_with(e, "there is no %s, which perf %s has: %s", option, command->name,
+				       advice);
 }
 
 /* ---- commands of perf ----------------------------------------------------------------------- */

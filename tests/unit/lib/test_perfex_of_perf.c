@@ -204,6 +204,120 @@ START_TEST(line_of_perf)
 }
 END_TEST
 
+/* ---- options ---------------------------------------------------------------------------- */
+
+/* The options of perf's commands, by their manual pages. */
+static const struct {
+	const char *command, *options;
+} options_of_perf[] = {
+	{ "stat",
+	  "-A -B -C -D -G -I -M -S -T -a -d -e -i -j -n -o -p -r -t -v -x --all-cpus "
+	  "--all-kernel --all-user --append --big-num --bpf-counters --cgroup --control "
+	  "--cpu --cputype --delay --detailed --event --field-separator --filter "
+	  "--for-each-cgroup --group --hybrid-merge --interval-clear --interval-count "
+	  "--interval-print --iostat --json-output --log-fd --metric-no-group "
+	  "--metric-no-merge --metric-no-threshold --metric-only --metrics --no-aggr "
+	  "--no-csv-summary --no-inherit --no-merge --null --output --per-cache "
+	  "--per-cluster --per-core --per-die --per-node --per-socket --per-thread "
+	  "--percore-show-thread --pid --post --pre --quiet --repeat --scale --smi-cost "
+	  "--summary --sync --table --td-level --tid --timeout --topdown --transaction "
+	  "--verbose" },
+	{ "record",
+	  "-B -C -D -F -G -I -N -P -R -S -T -W -a -b -c -d -e -g -i -j -k -m -n -o -p "
+	  "-q -r -s -t -u -v -z --affinity --aio --all-cgroups --all-cpus --all-kernel "
+	  "--all-user --aux-sample --branch-any --branch-filter --buildid-all "
+	  "--buildid-mmap --call-graph --cgroup --clang-opt --clang-path --clockid "
+	  "--code-page-size --compression-level --control --count --cpu --data "
+	  "--data-page-size --debuginfod --delay --dry-run --event --exclude-perf "
+	  "--filter --freq --group --intr-regs --kcore --kernel-callchains --max-size "
+	  "--mmap-flush --mmap-pages --namespaces --no-bpf-event --no-buffering "
+	  "--no-buildid --no-buildid-cache --no-inherit --no-samples "
+	  "--num-thread-synthesize --off-cpu --output --overwrite --per-thread --period "
+	  "--phys-data --pid --proc-map-timeout --quiet --raw-samples --realtime "
+	  "--running-time --sample-cpu --sample-identifier --snapshot --stat "
+	  "--strict-freq --switch-events --switch-max-files --switch-output "
+	  "--switch-output-event --synth --tail-synthesize --threads --tid --timestamp "
+	  "--timestamp-boundary --timestamp-filename --transaction --uid "
+	  "--user-callchains --user-regs --verbose --vmlinux --weight" },
+	{ "report",
+	  "-C -D -F -G -I -M -S -T -U -b -c -d -f -g -i -k -m -n -p -q -s -t -v -w -x "
+	  "--asm-raw --branch-history --branch-stack --call-graph --children "
+	  "--column-widths --comms --cpu --demangle --demangle-kernel --disable-order "
+	  "--disassembler-style --dsos --dump-raw-trace --exclude-other "
+	  "--field-separator --fields --force --full-source-path --group "
+	  "--group-sort-idx --header --header-only --hide-unresolved --hierarchy "
+	  "--ignore-callees --ignore-vmlinux --inline --input --inverted --itrace "
+	  "--kallsyms --max-stack --mem-mode --mmaps --modules --ns --objdump --parent "
+	  "--percent-limit --percent-type --percentage --pid --prefix --prefix-strip "
+	  "--pretty --quiet --raw-trace --samples --show-cpu-utilization --show-info "
+	  "--show-nr-samples --show-on-off-events --show-ref-call-graph "
+	  "--show-total-period --skip-empty --socket-filter --sort --source --stats "
+	  "--stdio --stdio-color --stitch-lbr --switch-off --switch-on --symbol-filter "
+	  "--symbols --symfs --tasks --threads --tid --time --time-quantum "
+	  "--total-cycles --tui --verbose --vmlinux" },
+	{ "annotate",
+	  "-C -D -M -P -d -f -i -k -l -m -n -q -s -v --asm-raw --cpu --demangle "
+	  "--demangle-kernel --disassembler-style --dsos --dump-raw-trace --force "
+	  "--full-paths --group --ignore-vmlinux --input --itrace --modules --objdump "
+	  "--percent-limit --percent-type --prefix --prefix-strip --print-line --quiet "
+	  "--show-nr-samples --show-total-period --skip-missing --source --stdio "
+	  "--stdio-color --stdio2 --symbol --symfs --tui --verbose --vmlinux" },
+	{ "script",
+	  "-C -D -F -G -I -L -S -a -c -d -f -g -i -k -l -s -v --addr-range --all-cpus "
+	  "--call-ret-trace --call-trace --comms --cpu --debug-mode --deltatime "
+	  "--demangle --demangle-kernel --dlarg --dlfilter --dsos --dump-raw-trace "
+	  "--dump-unsorted-raw-trace --fields --force --full-source-path --gen-script "
+	  "--graph-function --guest-code --guestkallsyms --guestmodules --guestmount "
+	  "--guestvmlinux --header --header-only --hide-call-graph --inline --input "
+	  "--insn-trace --itrace --kallsyms --list --list-dlfilters --max-blocks "
+	  "--max-stack --ns --per-event-dump --pid --reltime --script --show-bpf-events "
+	  "--show-cgroup-events --show-info --show-kernel-path --show-lost-events "
+	  "--show-mmap-events --show-namespace-events --show-on-off-events "
+	  "--show-round-events --show-switch-events --show-task-events "
+	  "--show-text-poke-events --stitch-lbr --stop-bt --switch-off --switch-on "
+	  "--symbols --symfs --tid --time --verbose --vmlinux --xed" },
+	{ "diff",
+	  "-C -D -F -S -b -c -d -f -m -o -p -q -s -t -v --baseline-only --comms "
+	  "--compute --cpu --cycles-hist --dsos --dump-raw-trace --field-separator "
+	  "--force --formula --kallsyms --modules --order --percentage --period --pid "
+	  "--quiet --sort --stream --symbols --symfs --tid --time --verbose" },
+	{ "top",
+	  "-C -D -E -F -G -K -M -U -a -b -c -d -e -f -g -i -j -k -m -n -p -r -s -t -u "
+	  "-v -w -z --all-cgroups --all-cpus --asm-raw --branch-any --branch-filter "
+	  "--call-graph --cgroup --children --column-widths --comms --count "
+	  "--count-filter --cpu --delay --demangle-kernel --disassembler-style --dsos "
+	  "--dump-symtab --entries --event --fields --force --freq --group "
+	  "--group-sort-idx --hide_kernel_symbols --hide_user_symbols --hierarchy "
+	  "--ignore-callees --ignore-vmlinux --kallsyms --max-stack --mmap-pages "
+	  "--namespaces --no-bpf-event --no-inherit --num-thread-synthesize --objdump "
+	  "--overwrite --percent-limit --percentage --pid --prefix --prefix-strip "
+	  "--proc-map-timeout --raw-trace --realtime --show-nr-samples "
+	  "--show-on-off-events --show-total-period --sort --source --stdio "
+	  "--stitch-lbr --switch-off --switch-on --sym-annotate --symbols --tid --tui "
+	  "--uid --verbose --vmlinux --zero" },
+	{ "list",
+	  "-d -v --cputype --debug --deprecated --desc --details --long-desc" },
+};
+
+/* perfex has each of them, or says what to write instead. */
+START_TEST(options_of)
+{
+	const char *command = options_of_perf[_i].command;
+	char list[2048], *option = list, *rest = list;
+
+	snprintf(list, sizeof(list), "%s", options_of_perf[_i].options);
+	while ((option = strsep(&rest, " "))) {
+		/* The first one may be its argument. */
+		char *argv[] = { "perfex", (char *)command, option, "--nonsense", "--nonsense", NULL };
+
+		ck_assert_msg(finish(start(argv)) == 125, "%s %s: %s%s", command, option, out, err);
+		ck_assert_msg(!strstr(err, "unknown option") || strstr(err, "'--nonsense'"),
+			      "%s %s: %s", command, option, err);
+		ck_assert_msg(!strstr(err, "which is an option of"), "%s %s: %s", command, option, err);
+	}
+}
+END_TEST
+
 /* ---- files ------------------------------------------------------------------------------ */
 
 /* Each sample: the head, the calls, and an empty line. */
@@ -261,6 +375,7 @@ static Suite *suite(void)
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_set_timeout(t, 300);
 	tcase_add_loop_test(t, line_of_perf, 0, (int)ARRAY_SIZE(lines));
+	tcase_add_loop_test(t, options_of, 0, (int)ARRAY_SIZE(options_of_perf));
 	tcase_add_test(t, script);
 	tcase_add_test(t, diff_of_counts);
 	suite_add_tcase(s, t);

@@ -6,6 +6,8 @@ static const struct option_entry diff_options[] = {
 	{ 'e', "event", "EVENT,...", "these events and metrics, and not all", set_spec, 0 },
 	{ 0, "symfs", "DIR", "find the programs and libraries below DIR", OPTION_TEXT(reporting.symfs) },
 	{ 'v', "verbose", NULL, "print all rows", OPTION_FLAG(show.verbose) },
+	{ 'f', "force", NULL, NULL, set_nothing, 0 },
+	{ 'q', "quiet", NULL, NULL, set_nothing, 0 },
 	OPTIONS_END
 };
 

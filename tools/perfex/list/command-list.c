@@ -84,6 +84,12 @@ static const struct option_entry list_options[] = {
 	{ 'o', "output", "FILE", "print to FILE", OPTION_TEXT(show.file) },
 	{ 'v', "verbose", NULL, "also those that no counter of this processor can count",
 	  OPTION_FLAG(show.verbose) },
+	{ 0, "details", NULL, NULL, OPTION_FLAG(show.verbose) },
+	/* Names are always printed so. */
+	{ 'd', "desc", NULL, NULL, set_nothing, 0 },
+	{ 0, "no-desc", NULL, NULL, set_nothing, 0 },
+	{ 0, "long-desc", NULL, NULL, set_nothing, 0 },
+	{ 0, "deprecated", NULL, NULL, set_nothing, 0 },
 	OPTIONS_END
 };
 

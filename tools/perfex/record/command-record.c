@@ -189,6 +189,15 @@ static const struct option_entry record_options[] = {
 	{ 'q', "quiet", NULL, "print no line about the samples", OPTION_FLAG(show.quiet) },
 	{ 'v', "verbose", NULL, "also print each event's counter and its control", OPTION_FLAG(show.verbose) },
 	{ 'i', NULL, NULL, NULL, OPTION_FLAG(counting.no_inherit) },
+	/* Samples are always so. */
+	{ 'B', "no-buildid", NULL, NULL, set_nothing, 0 },
+	{ 'N', "no-buildid-cache", NULL, NULL, set_nothing, 0 },
+	{ 'P', "period", NULL, NULL, set_nothing, 0 },
+	{ 'T', "timestamp", NULL, NULL, set_nothing, 0 },
+	{ 0, "sample-cpu", NULL, NULL, set_nothing, 0 },
+	{ 0, "sample-identifier", NULL, NULL, set_nothing, 0 },
+	{ 0, "group", NULL, NULL, set_nothing, 0 },
+	{ 0, "no-bpf-event", NULL, NULL, set_nothing, 0 },
 	OPTIONS_END
 };
 

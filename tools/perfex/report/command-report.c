@@ -195,6 +195,7 @@ static const struct option_entry report_options[] = {
 	{ 0, "tui", NULL, NULL, set_nothing, 0 },
 	{ 0, "gtk", NULL, NULL, set_other_view, 0 },
 	{ 'n', "show-nr-samples", NULL, NULL, set_nothing, 0 },
+	{ 0, "skip-empty", NULL, NULL, set_nothing, 0 },
 	OPTIONS_END
 };
 
@@ -268,6 +269,9 @@ static int set_other_terminal(struct parsing *p, const char *arg, struct error *
 static const struct option_entry annotate_options[] = {
 	{ 's', "symbol", "FUNCTION", NULL, set_annotate, 0 },
 	{ 0, "stdio", NULL, NULL, set_nothing, 0 },
+	{ 0, "stdio2", NULL, NULL, set_nothing, 0 },
+	{ 'n', "show-nr-samples", NULL, NULL, set_nothing, 0 },
+	{ 0, "full-source-path", NULL, NULL, set_nothing, 0 },
 	{ 0, "tui", NULL, NULL, set_other_terminal, 0 },
 	{ 0, "gtk", NULL, NULL, set_other_view, 0 },
 	OPTIONS_END
@@ -299,6 +303,7 @@ const struct command command_annotate = {
 static const struct option_entry script_options[] = {
 	{ 0, "no-inline", NULL, "print inlined code as that of the function that it is in",
 	  OPTION_FLAG(reporting.no_inline) },
+	{ 0, "inline", NULL, NULL, set_nothing, 0 },
 	{ 'o', "output", "FILE", "print to FILE", OPTION_TEXT(show.file) },
 	OPTIONS_END
 };

@@ -33,6 +33,12 @@ static const struct option_entry top_options[] = {
 	{ 0, "append", NULL, "with -o, add to the end of FILE", OPTION_FLAG(show.append) },
 	{ 0, "log-fd", "N", NULL, set_log_fd, 0 },
 	{ 'v', "verbose", NULL, "also print each event's counter and its control", OPTION_FLAG(show.verbose) },
+	/* Functions are always so. */
+	{ 'n', "show-nr-samples", NULL, NULL, set_nothing, 0 },
+	{ 0, "stdio", NULL, NULL, set_nothing, 0 },
+	{ 0, "tui", NULL, NULL, set_nothing, 0 },
+	{ 0, "force", NULL, NULL, set_nothing, 0 },
+	{ 0, "no-bpf-event", NULL, NULL, set_nothing, 0 },
 	OPTIONS_END
 };
 
