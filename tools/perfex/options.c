@@ -52,6 +52,12 @@ static int set_info(struct parsing *p, const char *arg, struct error *e)
 	return stand_for(p, &command_info, e);
 }
 
+/* perfex starts no pager.  No command has this option. */
+static int set_pager(struct parsing *p, const char *arg, struct error *e)
+{
+	return set_nothing(p, arg, e);
+}
+
 /* Options of other commands than stat, which came after "perfex" alone. */
 static const struct option_entry old_options[] = {
 	{ 0, "sample", "[EVENT]", NULL, set_sample, 0 },
@@ -69,13 +75,16 @@ static const struct option_entry old_options[] = {
 	{ 0, "export", "FORMAT", NULL, OPTION_TEXT(reporting.export) },
 	{ 0, "annotate", "FUNCTION", NULL, set_annotate, 0 },
 	{ 0, "symfs", "DIR", NULL, OPTION_TEXT(reporting.symfs) },
+	{ 0, "no-pager", NULL, NULL, set_pager, 0 },
+	{ 0, "paginate", NULL, NULL, set_pager, 0 },
 	OPTIONS_END
 };
 
-/* True if the option stands for a command, which may know the option itself. */
+/* True if the command need not have the option, as it stands for one, or is perfex's own. */
 static bool is_alias(const struct option_entry *entry)
 {
-	return entry->set == set_sample || entry->set == set_self_test || entry->set == set_info;
+	return entry->set == set_sample || entry->set == set_self_test || entry->set == set_info ||
+	       entry->set == set_pager;
 }
 
 static void forget_aliases(struct parsing *p)
@@ -157,6 +166,8 @@ static int parse_all(struct parsing *p, struct error *e)
 		ret = take_words(p, e);
 	else if (named)
 		ret = option_table_parse(p, e);
+	if (!ret && named && command == &command_stat && !p->ended && p->argv[p->next])
+		ret = check_stat_command(e, p->argv + p->next);
 	return ret;
 }
 
@@ -191,7 +202,8 @@ static int fail_unknown(const struct parsing *p, const struct command *command, 
 		snprintf(option, sizeof(option), "-%c", letter);
 	else
 		snprintf(option, sizeof(option), "--%.*s", length < 60 ? (int)length : 60, name);
-	if (advise_perf_option(c, letter, name, length, e))
+	if ((!command && advise_perf_option(NULL, letter, name, length, e)) ||
+	    advise_perf_option(c, letter, name, length, e))
 		return -1;
 	if (list_owners(owners, sizeof(owners), c, letter, name, length))
 		return fail_with(e, "perfex %s has no %s, which is an option of %s", c->name, option,

@@ -163,6 +163,12 @@ static const struct {
 	{ "top", "--stitch-lbr", BRANCHES },
 
 	{ "list", "--debug", "-v shows also what cannot be counted here" },
+
+	/* before a command */
+	{ "perf", "--debug --debugfs-dir --exec-path --html-path", NOT_NEEDED },
+	{ "perf", "--buildid-dir", "perfex report --symfs=DIR reads other files" },
+	{ "perf", "--list-cmds", "perfex --help shows the commands" },
+	{ "perf", "--list-opts", "perfex COMMAND --help shows the options" },
 };
 
 /* True if a list has this word. */
@@ -178,12 +184,12 @@ static bool has_word(const char *list, const char *word, size_t length)
 	return false;
 }
 
-static const char *find_advice(const struct command *command, const char *option, size_t length)
+static const char *find_advice(const char *command, const char *option, size_t length)
 {
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(perf_options); i++)
-		if (has_word(perf_options[i].commands, command->name, strlen(command->name)) &&
+		if (has_word(perf_options[i].commands, command, strlen(command)) &&
 		    has_word(perf_options[i].names, option, length))
 			return perf_options[i].advice;
 	return NULL;
@@ -195,16 +201,17 @@ int advise_perf_option(const struct command *command, char letter, const char *n
 	char option[64];
 	int n = letter ? snprintf(option, sizeof(option), "-%c", letter) :
 		snprintf(option, sizeof(option), "--%.*s", length < 60 ? (int)length : 60, name);
-	const char *advice = find_advice(command, option, (size_t)n);
+	const char *name_of_command = command ? command->name : "perf";
+	const char *advice = find_advice(name_of_command, option, (size_t)n);
 
 	/* perf has it of each option that has no argument. */
 	if (!advice && !strncmp(option, "--no-", 5)) {
 		memmove(option + 2, option + 5, strlen(option + 5) + 1);
-		advice = find_advice(command, option, strlen(option));
+		advice = find_advice(name_of_command, option, strlen(option));
 		snprintf(option, sizeof(option), "--%.*s", length < 60 ? (int)length : 60, name);
 	}
-	return !advice ? 0 : fail_with(e, "there is no %s, which perf %s has: %s", option, command->name,
-				       advice);
+	return !advice ? 0 : fail_with(e, "there is no %s, which perf%s%s has: %s", option,
+				       command ? " " : "", command ? command->name : "", advice);
 }
 
 /* ---- commands of perf ----------------------------------------------------------------------- */
@@ -217,17 +224,26 @@ static const struct {
 	{ "evlist", "perfex report shows the events of a file" },
 	{ "buildid-list", "perfex report finds files by their build IDs itself" },
 	{ "buildid-cache", "perfex report --symfs=DIR reads other files" },
+	{ "archive", "copy the programs, and perfex report --symfs=DIR reads them" },
+	{ "data", "perfex report --export=perf, pprof and firefox convert samples" },
 	{ "inject", "perfex report reads the files of JITs itself" },
 	{ "timechart", "perfex report --export=firefox shows samples over time" },
+	{ "config", "there is no file of settings but ~/.config/perfex/metrics" },
+	{ "check", "perfex doctor checks what works here" },
+	{ "test", "perfex self-test checks the counters" },
+	{ "iostat", "use perf iostat for the uncore's counters" },
 	{ "c2c", "use perf c2c for shared cache lines" },
 	{ "mem", "use perf mem for addresses of data" },
 	{ "lock", "use perf lock for locks" },
 	{ "kmem", "use perf kmem for the kernel's memory" },
+	{ "kwork", "use perf kwork for interrupts and work of the kernel" },
+	{ "kallsyms", "use perf kallsyms for the kernel's symbols" },
 	{ "sched", "use perf sched for the scheduler" },
 	{ "probe", "use perf probe for probes" },
 	{ "ftrace", "use perf ftrace for the kernel's functions" },
 	{ "kvm", "use perf kvm for guests" },
 	{ "bench", "use perf bench for benchmarks" },
+	{ "daemon", "use perf daemon for recordings in the background" },
 };
 
 /* True if there is a program of this name: it can be counted. */
@@ -245,6 +261,18 @@ static bool is_program(const char *name)
 	}
 	free(copy);
 	return found;
+}
+
+/* perf stat has commands of its own. */
+int check_stat_command(struct error *e, char **command)
+{
+	if (is_program(command[0]))
+		return 0;
+	if (!strcmp(command[0], "record"))
+		return fail_with(e, "'record' is a command of perf stat, and not of perfex: -j -o FILE writes counts to a file");
+	if (!strcmp(command[0], "report"))
+		return fail_with(e, "'report' is a command of perf stat, and not of perfex: perfex merge and perfex diff show the files of perfex stat -j");
+	return 0;
 }
 
 int check_subcommand(struct error *e, char **command)

@@ -118,7 +118,7 @@ START_TEST(stat_is_the_usual_command)
 	ck_assert_int_eq(perfex("stat", "--no-inh", "--ev=cycles:u", "true"), 0);
 	has(err, "cycles:u");
 	setenv("PATH", dir, 1);
-	ck_assert_int_eq(perfex("stat", "record"), 127);
+	ck_assert_int_eq(perfex("stat", "annotate"), 127);
 	ck_assert_int_eq(perfex("stat", "--", "record"), 127);
 	ck_assert_int_eq(perfex("--", "record"), 127);
 	has(err, "'record'");

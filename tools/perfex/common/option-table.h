@@ -138,7 +138,10 @@ int show_help(const struct command *command);
 /* Return: the command of this name, or NULL. */
 const struct command *command_find(const char *name);
 
-/* Say what perf's option of this name is here.  Return: 0: perf has none; -1 with *e */
+/*
+ * Say what perf's option of this name is here.  command: NULL: it is before that.
+ * Return: 0: perf has none; -1 with *e
+ */
 int advise_perf_option(const struct command *command, char letter, const char *name, size_t length,
 		       struct error *e);
 

@@ -118,6 +118,8 @@ int fail_event(struct error *e, int err, const char *name, const struct vperfctr
 
 /* Fails if a command of perf is called that perfex does not have, and no program is named so. */
 int check_subcommand(struct error *e, char **command);
+/* The same for those of perf stat. */
+int check_stat_command(struct error *e, char **command);
 
 bool is_generic(const char *name);
 

@@ -11,8 +11,18 @@ static const struct option_entry diff_options[] = {
 	OPTIONS_END
 };
 
+/* Without files: the last two recordings, as perf diff compares them. */
+static void choose_last_recordings(struct file_list *files)
+{
+	/* The list has room for the words of the line, "diff" among them, and for NULL. */
+	files->name[files->nr++] = "perfex.data.old";
+	files->name[files->nr++] = "perfex.data";
+}
+
 static int finish_diff(struct options *o, struct error *e)
 {
+	if (!o->files.nr)
+		choose_last_recordings(&o->files);
 	return o->files.nr == 2 ? 0 :
 		fail_usage(e, o, "perfex diff compares two files of perfex record, or of perfex stat -j (perfex -- diff runs the program of that name)");
 }
@@ -26,7 +36,7 @@ static int run_diff(const struct options *o, struct output *output, FILE *out, s
 }
 
 const struct command command_diff = {
-	.name = "diff", .usage = "[OPTION]... OLD NEW", .words = WORDS_ANY,
+	.name = "diff", .usage = "[OPTION]... [OLD NEW]", .words = WORDS_ANY,
 	.summary = "compare the functions of two profiles, or two files of counts",
 	.tables = { diff_options, output_options, common_options },
 	.finish = finish_diff, .run = run_diff,

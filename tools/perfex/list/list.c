@@ -9,9 +9,14 @@
 #define WIDTH		80
 #define INDENT		4	/* of descriptions */
 
+/* Sorts of events that perf list has words for. */
+enum sort { SORT_ANY, SORT_GENERIC, SORT_SOFTWARE, SORT_METRICS, SORT_TRACEPOINTS };
+
 struct listing {
 	FILE *f;
-	char *const *words;
+	char *const *asked;	/* the words of the command line */
+	char *const *words;	/* that an event must have */
+	enum sort sort;
 	bool all;		/* also events that cannot be counted */
 	bool bold;		/* names, on a terminal */
 	unsigned int nr;	/* found */
@@ -63,13 +68,20 @@ static void print_wrapped(FILE *f, const char *text)
 	}
 }
 
+/* True if the event is one of those that the word for a sort asks for. */
+static bool is_of_sort(const struct vperfctr_event *event, enum sort sort)
+{
+	return sort == SORT_ANY || (sort == SORT_GENERIC && is_generic(event->name)) ||
+	       (sort == SORT_SOFTWARE && event->soft);
+}
+
 static int print_event(const struct vperfctr_event *event, const char *description, void *arg)
 {
 	struct listing *l = arg;
 	char *counters;
 	size_t len;
 
-	if (!event_has_words(event, description, l->words))
+	if (!event_has_words(event, description, l->words) || !is_of_sort(event, l->sort))
 		return 0;
 	if (!event->general && !event->fixed && !event->soft && !l->all) {
 		l->nrhidden++;
@@ -98,21 +110,26 @@ static void list_kind(const struct vperfctr_info *info, struct listing *l)
 	if (vperfctr_event_list(info, print_event, l) == -ENOENT)
 		fputs("perfex: libpfm4 does not know this processor's other events: there are raw codes\n",
 		      stderr);
-	l->nr += metrics_list(l->f, l->words, l->all, l->bold, info);
+	if (l->sort == SORT_ANY || l->sort == SORT_METRICS)
+		l->nr += metrics_list(l->f, l->words, l->all, l->bold, info);
 }
 
 static int fail_no_event(struct error *e, const struct listing *l)
 {
 	char words[200] = "";
+	bool tracepoint = false;
 	size_t len = 0, i;
 
-	for (i = 0; l->words[i] && len < sizeof(words); i++)
+	for (i = 0; l->asked[i] && len < sizeof(words); i++) {
 		len += (size_t)snprintf(words + len, sizeof(words) - len, "%s'%s'",
-					i ? " and " : "", l->words[i]);
+					i ? " and " : "", l->asked[i]);
+		tracepoint |= !!strchr(l->asked[i], ':');
+	}
 	if (l->nrhidden)
 		return fail_with(e, "this processor can count no event that has %s in its name or description: perfex -v list shows %u that other processors count",
 				 words, l->nrhidden);
-	return fail_with(e, "no event has %s in its name or description", words);
+	return fail_with(e, "no event has %s in its name or description%s", words,
+			 tracepoint ? ": perf list shows tracepoints" : "");
 }
 
 /*
@@ -134,9 +151,48 @@ static int describe(struct vperfctr_info *info, uint32_t kind, const char *asked
 	return 0;
 }
 
-int list_events(FILE *f, char *const *words, bool all, const char *kind, struct error *e)
+/* The sort that the only word asks for, as in perf list. */
+static enum sort sort_of(char *const *words)
 {
-	struct listing l = { .f = f, .words = words, .all = all, .bold = has_colours(f) };
+	static const struct { const char *word; enum sort sort; } sorts[] = {
+		{ "hw", SORT_GENERIC }, { "hardware", SORT_GENERIC },
+		{ "sw", SORT_SOFTWARE }, { "software", SORT_SOFTWARE },
+		{ "metric", SORT_METRICS }, { "metrics", SORT_METRICS },
+		{ "metricgroup", SORT_METRICS }, { "metricgroups", SORT_METRICS },
+		{ "tracepoint", SORT_TRACEPOINTS }, { "sdt", SORT_TRACEPOINTS },
+	};
+	size_t i;
+
+	for (i = 0; words[0] && !words[1] && i < ARRAY_SIZE(sorts); i++)
+		if (!strcmp(words[0], sorts[i].word))
+			return sorts[i].sort;
+	return SORT_ANY;
+}
+
+/* Parts between stars, which perf's patterns have, are words of their own; allocated. */
+static char **divide_words(char *const *words)
+{
+	size_t i, size = 1, nr = 0;
+	char **parts, *text, *rest;
+
+	for (i = 0; words[i]; i++)
+		size += strlen(words[i]) + 1;
+	parts = calloc(size, sizeof(*parts) + 1);
+	if (!parts)
+		return NULL;
+	text = (char *)(parts + size);
+	for (i = 0; words[i]; i++) {
+		rest = strcpy(text, words[i]);
+		text += strlen(text) + 1;
+		while ((parts[nr] = strsep(&rest, "*")))
+			nr += *parts[nr] || !*words[i];
+	}
+	parts[nr] = NULL;
+	return parts;
+}
+
+static int list_words(struct listing *l, const char *kind, struct error *e)
+{
 	struct vperfctr_info info;
 	bool any = false;
 	uint32_t i = 0;
@@ -148,12 +204,28 @@ int list_events(FILE *f, char *const *words, bool all, const char *kind, struct 
 			return -1;
 		if (!kind_is(&info, kind))
 			continue;
-		list_kind(&info, &l);
+		list_kind(&info, l);
 		any = true;
 	} while (++i < info.nrkinds);
 	if (!any)
 		return fail_no_kind(e, kind);
-	if (!l.nr)
-		return fail_no_event(e, &l);
+	if (!l->nr)
+		return fail_no_event(e, l);
 	return 0;
+}
+
+int list_events(FILE *f, char *const *words, bool all, const char *kind, struct error *e)
+{
+	struct listing l = { .f = f, .all = all, .bold = has_colours(f), .asked = words,
+			     .sort = sort_of(words) };
+	char *none = NULL, **parts = divide_words(words);
+	int err;
+
+	if (!parts)
+		return fail_with(e, "out of memory");
+	l.words = l.sort ? &none : parts;
+	err = l.sort == SORT_TRACEPOINTS ? fail_with(e, "there are no tracepoints: perf list shows these") :
+		list_words(&l, kind, e);
+	free(parts);
+	return err;
 }

@@ -308,11 +308,21 @@ static const struct option_entry script_options[] = {
 	OPTIONS_END
 };
 
+/* The first word that perf script takes. */
+static int fail_script(const struct options *o, const char *word, struct error *e)
+{
+	if (!strcmp(word, "flamegraph"))
+		return fail_usage(e, o, "perfex report --export=svg draws a flame graph");
+	if (!strcmp(word, "record") || !strcmp(word, "report"))
+		return fail_usage(e, o, "perf's scripts need perf: others read what perfex script prints");
+	return fail_word(o, word, e);
+}
+
 static int finish_script(struct options *o, struct error *e)
 {
 	choose_input(o);
 	if (o->files.nr)
-		return fail_word(o, o->files.name[0], e);
+		return fail_script(o, o->files.name[0], e);
 	o->reporting.export = "script";
 	return 0;
 }
