@@ -147,7 +147,7 @@ check_shares "CPUs" 200
 check "the clock of CPUs" "$(lines '^event 0 500009 cpu-clock$')" 1
 
 # perfex says in one line what is wrong.
-for arguments in "-e nonsense" "-e task-clock=1" "-e cpu-clock" "-p 999999999 -e task-clock=1ms" "-t 999999999 -e task-clock=1ms" "-e task-clock,task-clock" "--kind=0"; do
+for arguments in "-e nonsense" "-e task-clock=1" "-p 999999999 -e task-clock=1ms" "-t 999999999 -e task-clock=1ms" "-e task-clock,task-clock" "--kind=0"; do
 	# shellcheck disable=SC2086
 	perfex record --backend=perf -o "$tmp/none" $arguments true 2> "$tmp/err"
 	check "status, $arguments" $? 125

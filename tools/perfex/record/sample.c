@@ -387,8 +387,6 @@ static int choose_clock(struct choice *c, const struct kinds *kinds, struct erro
 		return fail_with(e, "this module takes no samples of " CLOCK ": install that of this perfex, or sample an event of the processor");
 	if (c->spec->nr > 1)
 		return fail_with(e, CLOCK " is sampled alone, without other events");
-	if (c->spec->nr && strcmp(c->spec->event[0].name, clock_name(c)) && !c->cpus)
-		return fail_with(e, CPU_CLOCK " is the time of CPUs, which -a and -C sample: the time of threads is " CLOCK);
 	if (period < VPERFCTR_CLOCK_MIN)
 		return fail_with(e, "the period is too small: %s ns is the smallest of " CLOCK,
 				 thousands(buf, VPERFCTR_CLOCK_MIN));
