@@ -255,6 +255,10 @@ START_TEST(detailed)
 	fake.info.nrctrs = 0;
 	fake.info.pmc_mask = fake.info.fixed_mask = 0;
 	fake.info.arch_events = 0;
+	ck_assert_int_eq(perfex("-d", "true"), 0);
+	has(err, " msec task-clock ");
+	has(err, "\n Left out of -d, as the counters have no room for them, or do not count their events: all metrics.\n");
+	fake.info.soft = 0;
 	ck_assert_int_eq(perfex("-d", "true"), 125);
 	is_message("none of the metrics of -d can be counted here: perfex -i shows");
 }

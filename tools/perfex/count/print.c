@@ -507,7 +507,7 @@ static void print_text(const struct printing *p, const struct result *r)
 	if (p->refused)
 		refusals_print(p->f, p->refused, "\n Not counted: ", ".\n");
 	print_notes(p->f, r);
-	if (has_metrics(p) && *p->metrics->left_out)
+	if (p->metrics && *p->metrics->left_out)
 		fprintf(p->f, "\n Left out of -d, as the counters have no room for them, or do not count their events: %s.\n",
 			p->metrics->left_out);
 	fputc('\n', p->f);

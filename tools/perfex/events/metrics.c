@@ -743,8 +743,12 @@ int metrics_detail(struct metrics *metrics, unsigned int level, struct events *e
 			    is_first(def, info, nrkinds) && !is_chosen(metrics, def) &&
 			    !try_metric(metrics, def, events, info, nrkinds))
 				leave_out(metrics, def);
-	if (!metrics->nr)
+	if (metrics->nr)
+		return 0;
+	if (!events->nr)
 		return fail_with(e, "none of the metrics of -d can be counted here: perfex -i shows the counters");
+	/* The kernel's events, or those of -e, are left. */
+	strcpy(metrics->left_out, "all metrics");
 	return 0;
 }
 
