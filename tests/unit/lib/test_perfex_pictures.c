@@ -132,7 +132,7 @@ END_TEST
 /* From perfex's own intervals to a picture. */
 START_TEST(own_intervals)
 {
-	ck_assert_int_eq(perfex("-C", "0-1", "--per-cpu", "-I", "20", "-j", "-M", "ipc", "-o", (char *)in_dir("counts"), "sleep", "0.1"), 0);
+	ck_assert_int_eq(perfex("-C", "0-1", "--per-cpu", "-I", "20", "--summary", "-j", "-M", "ipc", "-o", (char *)in_dir("counts"), "sleep", "0.1"), 0);
 	ck_assert_int_eq(perfex("plot", (char *)in_dir("counts"), "-o", (char *)in_dir("a.svg")), 0);
 	slurp("a.svg", text, sizeof(text));
 	shows(">ipc: insn per cycle<");

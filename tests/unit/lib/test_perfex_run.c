@@ -510,6 +510,19 @@ START_TEST(interval_output)
 	has(err, "#           time              counts  events\n     ");
 	has(err, "           1,000,500  cycles:u\n");
 	has_not(err, "Counts of");
+	/* With the sums. */
+	ck_assert_int_eq(perfex("-I", "60000", "--summary", "-e", "cycles:u", "true"), 0);
+	ck_assert_int_eq(strspn(err, "# "), 12);
+	ck_assert_ptr_nonnull(strstr(strstr(err, "  1,000,500  cycles:u\n"), "\n Counts of 'true' ("));
+	ck_assert_ptr_nonnull(strstr(strstr(err, "Counts of"), "\n           1,000,500  cycles:u"));
+	ck_assert_int_eq(perfex("-I", "60000", "--summary", "-x,", "-e", "cycles:u", "true"), 0);
+	has(err, "\nsummary,1000500,,cycles:u,");
+	ck_assert_int_eq(perfex("-I", "60000", "--summary", "--no-csv-summary", "-x,", "-e", "cycles:u", "true"), 0);
+	has(err, "\n1000500,,cycles:u,");
+	ck_assert_int_eq(perfex("-I", "60000", "--summary", "-j", "-e", "cycles:u", "true"), 0);
+	has(err, "\n{\"counter-value\" : \"1000500.000000\"");
+	ck_assert_int_eq(perfex("--summary", "-x,", "-e", "cycles:u", "true"), 0);
+	ck_assert_int_eq(strncmp(err, "1000500,,cycles:u,", 18), 0);
 	/* Incomplete counts are reported at the end. */
 	fake.children_missed = 1;
 	ck_assert_int_eq(perfex("-I", "60000", "-e", "cycles:u", "true"), 125);
@@ -714,8 +727,6 @@ START_TEST(option_misuse)
 	is_message("there is no --interval-count, which perf stat has: -I prints until the end");
 	ck_assert_int_eq(perfex("--quiet", "true"), 125);
 	is_message("there is no --quiet, which perf stat has: -o /dev/null drops the counts");
-	ck_assert_int_eq(perfex("--summary", "-I", "10", "true"), 125);
-	is_message("there is no --summary, which perf stat has: -I prints no sums at the end");
 	ck_assert_int_eq(perfex("--table", "-r", "3", "true"), 125);
 	is_message("there is no --table, which perf stat has: -r prints the mean and its deviation");
 	ck_assert_int_eq(perfex("-i", "true"), 125);

@@ -591,6 +591,7 @@ struct printing {
 	bool cpus;			/* they are counts of CPUs */
 	enum split split;		/* print the parts, and no sums of all */
 	unsigned int nrparts;		/* of CPUs, or of threads in intervals */
+	bool summary;			/* with -x, the sums have a field "summary" */
 	int write_error;		/* errno of writing to the file, or 0 */
 };
 
@@ -682,6 +683,8 @@ struct stat_options {
 	bool runs_auto;			/* as many runs as the events need */
 	bool strict;			/* one refused event refuses all */
 	unsigned int interval;		/* milliseconds; 0: none */
+	bool summary;			/* sums after the intervals */
+	bool plain_summary;		/* with -x, without a field that says so */
 };
 
 /* How output looks, and where it goes. */

@@ -515,9 +515,13 @@ static void print_text(const struct printing *p, const struct result *r)
 
 /* ---- for programs: the fields and names of perf stat ------------------------------------ */
 
+/* In the place of the time of an interval. */
+#define NO_INTERVALS	(-1.0)
+#define SUMMARY		(-2.0)
+
 /* A count and what belongs to it. */
 struct record {
-	double at;		/* end of the interval; negative: no intervals */
+	double at;		/* end of the interval, or one of these */
 	const struct part *part;	/* NULL: all threads or CPUs together */
 	const char *event;
 	bool counted;
@@ -557,10 +561,13 @@ static bool is_sum_of_cpus(const struct part *part)
 	return part->nrcpus && !is_cpu(part);
 }
 
+/* at: SUMMARY: of the sums after intervals */
 static void print_csv_place(FILE *f, const char *sep, double at, const struct part *part)
 {
 	if (at >= 0)
 		fprintf(f, "%6.9f%s", at, sep);
+	else if (at == SUMMARY)
+		fprintf(f, "summary%s", sep);
 	if (part)
 		print_field(f, sep, part->label);
 	if (part && is_sum_of_cpus(part))
@@ -738,13 +745,14 @@ static void print_parts_records(const struct printing *p, double at, const struc
 void print_result(const struct printing *p, const struct result *r)
 {
 	const struct sums *total = r->counted ? &r->total : NULL;
+	const double at = p->summary ? SUMMARY : NO_INTERVALS;
 
 	if (p->style == STYLE_TEXT)
 		print_text(p, r);
 	else if ((p->per_thread || p->split) && total)
-		print_parts_records(p, -1, r->parts, r->nrparts, total, r->elapsed);
+		print_parts_records(p, at, r->parts, r->nrparts, total, r->elapsed);
 	else
-		print_records(p, -1, NULL, p->series, total, r->elapsed);
+		print_records(p, at, NULL, p->series, total, r->elapsed);
 }
 
 #define TIME_WIDTH	16

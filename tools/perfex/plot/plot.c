@@ -159,6 +159,9 @@ static int make_curves(struct plot *plot, const struct records *records,
 	for (i = 0; i < records->nr; i++) {
 		const struct count_record *r = &records->record[i];
 
+		/* The sums of --summary. */
+		if (r->at < 0 && now >= 0)
+			continue;
 		if (r->at < 0)
 			return fail_with(e, "'%.200s' has counts without an interval: perfex -I MS -j -o FILE writes what can be drawn",
 					 name);

@@ -90,6 +90,8 @@ static const struct option_entry stat_options[] = {
 	{ 0, "no-big-num", NULL, "print no commas in numbers", set_plain_numbers, 0 },
 	{ 'I', "interval", "MS", "print what was counted in each MS milliseconds", set_interval, 0 },
 	{ 0, "interval-print", "MS", NULL, set_interval, 0 },
+	{ 0, "summary", NULL, "with -I, also print the sums at the end", OPTION_FLAG(stat.summary) },
+	{ 0, "no-csv-summary", NULL, NULL, OPTION_FLAG(stat.plain_summary) },
 	{ 'D', "delay", "MS", "leave out what is counted in the first MS milliseconds", set_delay, 0 },
 	{ 0, "control", "HOW", "fifo:FILE[,FILE]: count while programs say so: they write the lines enable and disable to the first FILE, and read ack from the second; fd:N[,N]: the same with descriptors",
 	  set_control, 0 },

@@ -112,12 +112,13 @@ static int measure_once(const struct choice *choice, struct printing *p, unsigne
 		if (!err)
 			err = count_once(choice, &ticks, &control, r, e);
 	}
-	if (!err && (!o->interval || !r->complete)) {
+	p->summary = o->interval && o->summary && !o->plain_summary;
+	if (!err && (!o->interval || o->summary || !r->complete)) {
 		print_result(p, r);
 		if (fall_back_to_stderr(p))
 			print_result(p, r);
 	}
-	if (!err && (choice->show->style != STYLE_TEXT || (o->interval && r->complete))) {
+	if (!err && (choice->show->style != STYLE_TEXT || (o->interval && r->complete && !o->summary))) {
 		print_remarks(r);
 		refusals_print(stderr, &choice->refused, "perfex: ", "\n");
 	}
