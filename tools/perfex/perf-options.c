@@ -40,7 +40,6 @@ static const struct {
 	{ "stat", "--metric-no-group --metric-no-merge --metric-no-threshold", "metrics are computed from one run, in which all their events are counted" },
 	{ "stat", "--td-level", "-M topdown prints the first level" },
 	{ "stat", "-q --quiet", "-o /dev/null drops the counts, and keeps messages" },
-	{ "stat", "--table", "-r prints the mean and its deviation, and no single runs" },
 	{ "stat", "--per-die --per-cluster --per-node --per-cache --percore-show-thread", NODES },
 	{ "stat list", "--cputype", "--kind=core and --kind=atom choose the CPUs of a hybrid processor" },
 	{ "stat", "--hybrid-merge", "--per-kind prints the counts of each kind, and without it their sums are printed" },

@@ -335,6 +335,38 @@ END_TEST
 
 /* ---- repeated, in intervals, for programs ------------------------------------------- */
 
+/* --table: the time of each run, whose mean is that of all. */
+START_TEST(table_of_runs)
+{
+	double seconds, difference, sum = 0, differences = 0, mean = 0;
+	unsigned int n = 0;
+	const char *p;
+
+	ck_assert_int_eq(perfex("-r", "3", "--table", "-e", "cycles:u", "sleep", "0.02"), 0);
+	ck_assert_ptr_nonnull(p = strstr(err, "  seconds elapsed"));
+	while (p[-1] != '\n')
+		p--;
+	ck_assert_int_eq(sscanf(p, "%lf", &mean), 1);
+	ck_assert_ptr_nonnull(p = strstr(err, "difference from the mean:\n\n"));
+	for (p = strstr(p, "\n\n") + 2; sscanf(p, "%lf (%lf)\n", &seconds, &difference) == 2; n++) {
+		ck_assert(seconds >= 0.02);
+		sum += seconds;
+		differences += difference;
+		p = strchr(p, '\n') + 1;
+	}
+	ck_assert_uint_eq(n, 3);
+	ck_assert_double_eq_tol(sum / n, mean, 2e-9);
+	ck_assert_double_eq_tol(differences, 0, 4e-9);
+	/* All runs that there are for the events. */
+	ck_assert_int_eq(perfex("-r", "2", "--runs=auto", "--table", "-e", "r0149,r0249,r0349,r0449,r0549", "true"), 0);
+	for (n = 0, p = strstr(err, "difference from"); (p = strstr(p, "  (")); p++)
+		n++;
+	ck_assert_uint_eq(n, 4);
+	ck_assert_int_eq(perfex("-r", "2", "--table", "-x,", "-e", "cycles:u", "true"), 0);
+	has_not(err, "difference");
+}
+END_TEST
+
 START_TEST(repeated_runs)
 {
 	char command[256];
@@ -727,8 +759,8 @@ START_TEST(option_misuse)
 	is_message("there is no --interval-count, which perf stat has: -I prints until the end");
 	ck_assert_int_eq(perfex("--quiet", "true"), 125);
 	is_message("there is no --quiet, which perf stat has: -o /dev/null drops the counts");
-	ck_assert_int_eq(perfex("--table", "-r", "3", "true"), 125);
-	is_message("there is no --table, which perf stat has: -r prints the mean and its deviation");
+	ck_assert_int_eq(perfex("--table", "true"), 125);
+	is_message("--table is for -r");
 	ck_assert_int_eq(perfex("-i", "true"), 125);
 	is_message("perfex info (-i) shows the counters, and runs no command (perf stat's -i is perfex stat -i or --no-inherit)");
 	ck_assert_int_eq(perfex("--nonsense", "true"), 125);
@@ -1896,6 +1928,7 @@ static Suite *suite(void)
 	tcase_add_loop_test(t, output_not_written, 0, ARRAY_SIZE(unwritten));
 	tcase_add_test(t, without_standard_files);
 	tcase_add_test(t, repeated_runs);
+	tcase_add_test(t, table_of_runs);
 	tcase_add_test(t, cut_run_is_left_out);
 	tcase_add_test(t, runs_auto);
 	tcase_add_test(t, interval_output);

@@ -572,6 +572,12 @@ pid_t trace_look_up(pid_t tid, const char *proc, bool *ended);
 
 enum style { STYLE_TEXT, STYLE_CSV, STYLE_JSON };
 
+/* The elapsed seconds of runs that are in a mean. */
+struct run_times {
+	double *seconds;		/* allocated; NULL: not asked for */
+	unsigned int nr;
+};
+
 /* Settings of all output. */
 struct printing {
 	FILE *f;
@@ -586,6 +592,7 @@ struct printing {
 	unsigned int nrgroups;		/* different runs; 0, 1: all events in one run */
 	/* The result is the mean of these, or NULL.  Those of CPUs' parts follow. */
 	const struct series *series;
+	struct run_times times;		/* that are printed one by one */
 	bool verbose;			/* print the parts, too */
 	bool per_thread;		/* print the counts of each thread */
 	bool cpus;			/* they are counts of CPUs */
@@ -683,6 +690,7 @@ struct stat_options {
 	bool runs_auto;			/* as many runs as the events need */
 	bool strict;			/* one refused event refuses all */
 	unsigned int interval;		/* milliseconds; 0: none */
+	bool table;			/* of the elapsed times of all runs */
 	bool summary;			/* sums after the intervals */
 	bool plain_summary;		/* with -x, without a field that says so */
 };

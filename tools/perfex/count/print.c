@@ -467,6 +467,18 @@ static void print_times(const struct table *t, const struct result *r)
 	print_row(t, text, "seconds sys", "", -1);
 }
 
+/* Each run, and its difference from the mean. */
+static void print_run_times(const struct printing *p, double mean)
+{
+	unsigned int i;
+
+	if (p->times.nr)
+		fputs("\n Seconds elapsed of each run, and their difference from the mean:\n\n", p->f);
+	for (i = 0; i < p->times.nr; i++)
+		fprintf(p->f, "%*.9f  (%+.9f)\n", COUNT_WIDTH, p->times.seconds[i],
+			p->times.seconds[i] - mean);
+}
+
 static void print_text(const struct printing *p, const struct result *r)
 {
 	struct table t = make_table(p, "");
@@ -502,6 +514,8 @@ static void print_text(const struct printing *p, const struct result *r)
 		  deviation_of(p->series, p->series ? &p->series->elapsed : NULL));
 	if (r->user + r->system > 0 && !p->series && p->nrgroups <= 1)
 		print_times(&t, r);
+	if (p->series)
+		print_run_times(p, r->elapsed);
 	if ((p->verbose || p->per_thread) && !p->cpus && !p->series && p->nrgroups <= 1)
 		print_parts(&t, r);
 	if (p->refused)

@@ -78,6 +78,7 @@ static const struct option_entry stat_options[] = {
 	  set_metrics, 0 },
 	{ 'd', "detailed", NULL, "the metrics that fit; -dd: more of them", set_detail, 0 },
 	{ 'r', "repeat", "N", "run PROGRAM N times: print means and their deviation", set_repeat, 0 },
+	{ 0, "table", NULL, "with -r, also print the elapsed time of each run", OPTION_FLAG(stat.table) },
 	{ 0, "runs", "auto", "run PROGRAM as often as it takes to count all events", set_runs, 0 },
 	{ 0, "pre", "COMMAND", "let the shell run COMMAND before each run", OPTION_TEXT(stat.pre) },
 	{ 0, "post", "COMMAND", "the same after each run", OPTION_TEXT(stat.post) },
@@ -161,6 +162,8 @@ static int finish_stat(struct options *o, struct error *e)
 		return fail_usage(e, o, "-r and --runs are for a command that is counted");
 	if ((o->stat.repeat > 1 || o->stat.runs_auto) && o->stat.interval)
 		return fail_usage(e, o, "-I goes neither with -r nor with --runs");
+	if (o->stat.table && o->stat.repeat < 2)
+		return fail_usage(e, o, "--table is for -r, which runs a command several times");
 	if (!o->counting.targets.nr && o->stat.per_thread)
 		return fail_usage(e, o, "--per-thread is for -p and -t");
 	return 0;

@@ -166,6 +166,7 @@ static int measure_choice(struct choice *choice, unsigned int nrgroups, struct o
 	p.what = what ? what : "?";
 	err = measure_once(choice, &p, nrgroups, &result, e);
 	free(what);
+	free(p.times.seconds);
 	result_free(&result);
 	if (err)
 		return -1;

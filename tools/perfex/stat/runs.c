@@ -13,6 +13,7 @@ struct progress {
 	struct timespec start;
 	unsigned int done, all;	/* runs */
 	bool shown;
+	struct run_times *times;
 };
 
 /* Only on a terminal, and only if the runs take long. */
@@ -93,6 +94,8 @@ static int run_series(const struct choice *choice, const struct vperfctr_control
 			break;
 		}
 		series_add(series, &r->total, r);
+		if (progress->times->seconds)
+			progress->times->seconds[progress->times->nr++] = r->elapsed;
 		for (i = 0; i < nr_cpu_parts(choice); i++)
 			series_add(&series[1 + i], &r->parts[i].sums, r);
 	} while (series->nr < o->repeat);
@@ -159,12 +162,14 @@ static void set_means(struct sums *sums, const struct series *all, unsigned int 
 
 /* Run all groups, and put them into one result: each event is counted in one group. */
 static int run_groups(const struct choice *choice, unsigned int nrgroups, uint32_t flags,
-		      struct series *all, struct series *series, struct result *r,
-		      struct error *e)
+		      struct run_times *times, struct series *all, struct series *series,
+		      struct result *r, struct error *e)
 {
 	const struct stat_options *o = choice->o;
 	const struct events *events = choice->events;
-	struct progress progress = { .all = nrgroups * (o->repeat ? o->repeat : 1) };
+	struct progress progress = {
+		.all = nrgroups * (o->repeat ? o->repeat : 1), .times = times,
+	};
 	unsigned int at[VPERFCTR_MAX_CTRS] = { 0 }, group, i, nr = 1 + nr_cpu_parts(choice);
 	struct vperfctr_ctr chosen[MAX_KINDS * VPERFCTR_MAX_CTRS];
 	struct vperfctr_control control;
@@ -217,11 +222,13 @@ int measure_series(const struct choice *choice, struct printing *p, unsigned int
 	int err;
 
 	*all = calloc(nr, sizeof(**all));
-	if (!series || !*all) {
+	if (choice->o->table)
+		p->times.seconds = calloc((size_t)nrgroups * choice->o->repeat, sizeof(double));
+	if (!series || !*all || (choice->o->table && !p->times.seconds)) {
 		free(series);
 		return fail_with(e, "out of memory");
 	}
-	err = run_groups(choice, nrgroups, flags, *all, series, r, e);
+	err = run_groups(choice, nrgroups, flags, &p->times, *all, series, r, e);
 	free(series);
 	p->nrgroups = nrgroups;
 	if (!err && r->complete && (*all)->nr && choice->o->repeat > 1)
