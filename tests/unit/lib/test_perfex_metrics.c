@@ -258,6 +258,8 @@ START_TEST(detailed)
 	ck_assert_int_eq(perfex("-d", "true"), 0);
 	has(err, " msec task-clock ");
 	has(err, "\n Left out of -d, as the counters have no room for them, or do not count their events: all metrics.\n");
+	/* once */
+	has_not(strstr(err, " msec task-clock ") + 1, " msec task-clock ");
 	fake.info.soft = 0;
 	ck_assert_int_eq(perfex("-d", "true"), 125);
 	is_message("none of the metrics of -d can be counted here: perfex -i shows");
@@ -364,6 +366,50 @@ START_TEST(topdown)
 }
 END_TEST
 
+/* --metric-only: ratios and metrics, and no counts. */
+START_TEST(metrics_only)
+{
+	fake.info.soft = 0x1f;
+	ck_assert_int_eq(perfex("--metric-only", "-e", "task-clock,page-faults,cycles:u,instructions:u,branches:u", "-M", "ipc:k", "true"), 0);
+	has(err, "\n Metrics of 'true' (");
+	has(err, ":\n\n     CPUs utilized    GHz (cycles:u)  insn per cycle (instructions:u)             ipc:k\n  ");
+	has(err, "\n\n         0.");
+	has(err, "  seconds elapsed\n");
+	has_not(err, "page-faults");
+	has_not(err, "1,000,00");
+	/* Events of metrics have no column of their own. */
+	ck_assert_int_eq(perfex("--metric-only", "-x,", "-M", "ipc,branch-miss-rate", "true"), 0);
+	ck_assert_int_eq(strncmp(err, "ipc,branch-miss-rate\n1.000,", 27), 0);
+	ck_assert_int_eq(perfex("--metric-only", "-x;", "-e", "instructions,cycles", "true"), 0);
+	ck_assert_str_eq(err, "insn per cycle;GHz\n1.00;0.667\n");
+	ck_assert_int_eq(perfex("--metric-only", "-x ", "-e", "instructions,cycles", "true"), 0);
+	ck_assert_str_eq(err, "insn?per?cycle GHz\n1.00 0.667\n");
+	ck_assert_int_eq(perfex("--metric-only", "-j", "-e", "instructions,cycles", "true"), 0);
+	ck_assert_str_eq(err, "{\"insn per cycle\" : 1.00, \"GHz\" : 0.667}\n");
+	/* Intervals have no time of a clock's ratio. */
+	ck_assert_int_eq(perfex("--metric-only", "-I", "60000", "-x,", "-e", "task-clock,instructions,cycles", "true"), 0);
+	ck_assert_int_eq(strncmp(err, "time,insn per cycle,GHz\n0.", 26), 0);
+	has(err, ",1.00,0.667\n");
+	ck_assert_int_eq(perfex("--metric-only", "-I", "60000", "--summary", "-x,", "-e", "instructions,cycles", "true"), 0);
+	has(err, "\nsummary,1.00,0.667\n");
+	ck_assert_int_eq(perfex("--metric-only", "-I", "60000", "-e", "instructions,cycles", "true"), 0);
+	ck_assert_int_eq(strncmp(err, "#           time     insn per cycle               GHz\n     0.", 60), 0);
+	has(err, "              1.00             0.667\n");
+	/* Parts */
+	ck_assert_int_eq(perfex("--metric-only", "-C", "0-1", "-A", "-x,", "-e", "instructions,cycles", "true"), 0);
+	ck_assert_int_eq(strncmp(err, "on,insn per cycle,GHz\nCPU0,", 27), 0);
+	has(err, "\nCPU1,");
+	ck_assert_int_eq(perfex("--metric-only", "-C", "0-1", "-A", "-j", "-e", "instructions,cycles", "true"), 0);
+	ck_assert_int_eq(strncmp(err, "{\"cpu\" : \"0\", \"insn per cycle\" : ", 33), 0);
+	ck_assert_int_eq(perfex("--metric-only", "-C", "0-1", "-A", "-e", "instructions,cycles", "true"), 0);
+	has(err, "\nCPU1        ");
+	/* No column: the command does not run. */
+	ck_assert_int_eq(perfex("--metric-only", "-e", "page-faults", "touch", (char *)in_dir("ran")), 125);
+	is_message("these events give no metric for --metric-only");
+	ck_assert_int_eq(access(in_dir("ran"), F_OK), -1);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("perfex-metrics");
@@ -382,6 +428,7 @@ int main(void)
 	tcase_add_test(t, own_table);
 	tcase_add_test(t, example);
 	tcase_add_test(t, detailed);
+	tcase_add_test(t, metrics_only);
 	tcase_add_test(t, list);
 	tcase_add_loop_test(t, each_processor, 0, (int)ARRAY_SIZE(processors));
 	tcase_add_loop_test(t, topdown, 0, 2);

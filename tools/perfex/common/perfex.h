@@ -77,6 +77,7 @@ struct events {
 	unsigned int group[VPERFCTR_MAX_CTRS];	/* events of a group are counted in one run */
 	bool user_by_default;	/* kernel mode is left out, as it may not be counted */
 	bool together;		/* all of them in one run: metrics are computed from them */
+	unsigned int asked;	/* the first ones: the others are those of metrics */
 };
 
 /* Add the events of a -e argument, separated by commas. */
@@ -593,6 +594,8 @@ struct printing {
 	/* The result is the mean of these, or NULL.  Those of CPUs' parts follow. */
 	const struct series *series;
 	struct run_times times;		/* that are printed one by one */
+	bool metric_only;		/* a line of ratios and metrics, and no counts */
+	bool intervals;
 	bool verbose;			/* print the parts, too */
 	bool per_thread;		/* print the counts of each thread */
 	bool cpus;			/* they are counts of CPUs */
@@ -603,6 +606,9 @@ struct printing {
 };
 
 void print_result(const struct printing *p, const struct result *r);
+
+/* True if the events give a column of metric_only. */
+bool print_has_columns(const struct printing *p);
 
 /* Print on standard error what a table says below its counts. */
 void print_remarks(const struct result *r);
@@ -690,6 +696,7 @@ struct stat_options {
 	bool runs_auto;			/* as many runs as the events need */
 	bool strict;			/* one refused event refuses all */
 	unsigned int interval;		/* milliseconds; 0: none */
+	bool metric_only;		/* ratios and metrics, and no counts */
 	bool table;			/* of the elapsed times of all runs */
 	bool summary;			/* sums after the intervals */
 	bool plain_summary;		/* with -x, without a field that says so */

@@ -41,28 +41,35 @@ static int find_same_mode(const struct events *events, uint32_t arch, unsigned i
 	return -1;
 }
 
-/* The ratio that has count i as its first part. */
-static struct remark find_ratio(const struct events *events, const struct sums *sums, unsigned int i)
+/* Return: the ratio that has count i as its first part, and count *by as the second; or NULL. */
+static const struct ratio *ratio_of(const struct events *events, unsigned int i, unsigned int *by)
 {
-	struct remark none = { 0 };
 	size_t k;
-	int by;
+	int other;
 
 	for (k = 0; k < ARRAY_SIZE(ratios); k++) {
-		const struct ratio *ratio = &ratios[k];
-
-		if (events->ev[i].arch != ratio->of)
+		if (events->ev[i].arch != ratios[k].of)
 			continue;
-		by = find_same_mode(events, ratio->by, i);
-		if (by < 0 || !event_count(events, sums, (unsigned int)by))
-			break;
-		return (struct remark){
-			ratio->scale * (double)event_count(events, sums, i) /
-			(double)event_count(events, sums, (unsigned int)by),
-			ratio->format, ratio->unit,
-		};
+		other = find_same_mode(events, ratios[k].by, i);
+		*by = (unsigned int)other;
+		return other < 0 ? NULL : &ratios[k];
 	}
-	return none;
+	return NULL;
+}
+
+static struct remark find_ratio(const struct events *events, const struct sums *sums, unsigned int i)
+{
+	const struct ratio *ratio;
+	unsigned int by;
+
+	ratio = ratio_of(events, i, &by);
+	if (!ratio || !event_count(events, sums, by))
+		return (struct remark){ 0 };
+	return (struct remark){
+		ratio->scale * (double)event_count(events, sums, i) /
+		(double)event_count(events, sums, by),
+		ratio->format, ratio->unit,
+	};
 }
 
 static bool is_clock(const struct vperfctr_event *event)
@@ -133,6 +140,7 @@ static void format_remark(char *buf, size_t size, const struct printing *p,
 #define NAME_WIDTH	20
 #define CPU_WIDTH	12
 #define THREAD_WIDTH	22	/* a name, and most ids */
+#define TIME_WIDTH	16	/* of intervals */
 
 /* Settings of all rows of one table. */
 struct table {
@@ -145,6 +153,12 @@ struct table {
 	const char *bold, *faint, *plain;	/* empty but on a terminal */
 	int remark_width;	/* of the rows of events, where a column follows */
 };
+
+/* True if a row is about a part. */
+static bool has_places(const struct printing *p)
+{
+	return p->split || p->per_thread;
+}
 
 static int place_width(const struct printing *p)
 {
@@ -479,11 +493,51 @@ static void print_run_times(const struct printing *p, double mean)
 			p->times.seconds[i] - mean);
 }
 
+/* what: "Counts" */
+static void print_title(const struct printing *p, const struct result *r, const char *what)
+{
+	char runs[80] = "";
+
+	if (p->series && p->nrgroups > 1)
+		snprintf(runs, sizeof(runs), r->cut_short ? ", each the mean of %u or more runs" :
+			 ", each the mean of %u out of %u runs", p->series->nr,
+			 p->series->nr * p->nrgroups);
+	else if (p->series)
+		snprintf(runs, sizeof(runs), ", mean of %u runs", p->series->nr);
+	else if (p->nrgroups > 1)
+		snprintf(runs, sizeof(runs), ", each from one of %u runs", p->nrgroups);
+	fprintf(p->f, "\n %s of %s (%s%s%s):\n\n", what, p->what, r->scope, modes_text(p->events), runs);
+}
+
+/* Print times and remarks, below the counts. */
+static void print_below(const struct table *t, const struct result *r)
+{
+	const struct printing *p = t->p;
+	char elapsed[32];
+
+	snprintf(elapsed, sizeof(elapsed), "%.9f", r->elapsed);
+	print_row(t, elapsed, "seconds elapsed", "",
+		  deviation_of(p->series, p->series ? &p->series->elapsed : NULL));
+	if (r->user + r->system > 0 && !p->series && p->nrgroups <= 1)
+		print_times(t, r);
+	if (p->series)
+		print_run_times(p, r->elapsed);
+	if ((p->verbose || p->per_thread) && !p->metric_only && !p->cpus && !p->series &&
+	    p->nrgroups <= 1)
+		print_parts(t, r);
+	if (p->refused)
+		refusals_print(p->f, p->refused, "\n Not counted: ", ".\n");
+	print_notes(p->f, r);
+	if (p->metrics && *p->metrics->left_out)
+		fprintf(p->f, "\n Left out of -d, as the counters have no room for them, or do not count their events: %s.\n",
+			p->metrics->left_out);
+	fputc('\n', p->f);
+}
+
 static void print_text(const struct printing *p, const struct result *r)
 {
 	struct table t = make_table(p, "");
 	const struct sums *total = r->counted ? &r->total : NULL;
-	char elapsed[32], runs[80] = "";
 	unsigned int i;
 	int width;
 
@@ -494,37 +548,14 @@ static void print_text(const struct printing *p, const struct result *r)
 	}
 	if (total && !p->split)
 		t.remark_width = widest_remark(p, total, r->elapsed);
-	if (p->series && p->nrgroups > 1)
-		snprintf(runs, sizeof(runs), r->cut_short ? ", each the mean of %u or more runs" :
-			 ", each the mean of %u out of %u runs", p->series->nr,
-			 p->series->nr * p->nrgroups);
-	else if (p->series)
-		snprintf(runs, sizeof(runs), ", mean of %u runs", p->series->nr);
-	else if (p->nrgroups > 1)
-		snprintf(runs, sizeof(runs), ", each from one of %u runs", p->nrgroups);
-	fprintf(p->f, "\n Counts of %s (%s%s%s):\n\n", p->what, r->scope, modes_text(p->events), runs);
+	print_title(p, r, "Counts");
 	if (p->split) {
 		print_split(&t, r->parts, total, r->elapsed);
 		fputc('\n', p->f);
 	} else {
 		print_table(&t, total, r->cpu_time, r->elapsed);
 	}
-	snprintf(elapsed, sizeof(elapsed), "%.9f", r->elapsed);
-	print_row(&t, elapsed, "seconds elapsed", "",
-		  deviation_of(p->series, p->series ? &p->series->elapsed : NULL));
-	if (r->user + r->system > 0 && !p->series && p->nrgroups <= 1)
-		print_times(&t, r);
-	if (p->series)
-		print_run_times(p, r->elapsed);
-	if ((p->verbose || p->per_thread) && !p->cpus && !p->series && p->nrgroups <= 1)
-		print_parts(&t, r);
-	if (p->refused)
-		refusals_print(p->f, p->refused, "\n Not counted: ", ".\n");
-	print_notes(p->f, r);
-	if (p->metrics && *p->metrics->left_out)
-		fprintf(p->f, "\n Left out of -d, as the counters have no room for them, or do not count their events: %s.\n",
-			p->metrics->left_out);
-	fputc('\n', p->f);
+	print_below(&t, r);
 }
 
 /* ---- for programs: the fields and names of perf stat ------------------------------------ */
@@ -554,12 +585,17 @@ static bool has_decimals(const struct record *r)
 }
 
 /* Print '?' in place of each separator in the text. */
-static void print_field(FILE *f, const char *sep, const char *text)
+static void print_clean(FILE *f, const char *sep, const char *text)
 {
 	size_t length = strlen(sep);
 
 	for (; *text; text++)
 		fputc(strncmp(text, sep, length) ? *text : '?', f);
+}
+
+static void print_field(FILE *f, const char *sep, const char *text)
+{
+	print_clean(f, sep, text);
 	fputs(sep, f);
 }
 
@@ -754,6 +790,187 @@ static void print_parts_records(const struct printing *p, double at, const struc
 				      sums ? &parts[i].sums : NULL, elapsed);
 }
 
+/* ---- --metric-only: a line of ratios and metrics ------------------------------------------ */
+
+#define COLUMN_WIDTH	16	/* at least */
+
+struct column {
+	char name[96];
+	const char *format;
+	bool any;		/* there is a value */
+	double value;
+};
+
+/*
+ * Find the ratio of event i, or what it has in the place of one that is always in the same unit:
+ * rates per second have none.  sums: NULL: only the name is asked for.
+ */
+static bool event_column(struct column *c, const struct printing *p, const struct sums *sums,
+			 double elapsed, unsigned int i)
+{
+	const struct vperfctr_event *event = &p->events->ev[i];
+	const bool clock = is_clock(event);
+	const bool cycles = !event->soft && event->arch == VPERFCTR_EVENT_CYCLES;
+	unsigned int by;
+	const struct ratio *ratio = event->soft ? NULL : ratio_of(p->events, i, &by);
+	const char *unit = clock ? "CPUs utilized" : ratio ? ratio->unit : "GHz";
+	struct remark remark = { 0 };
+
+	if (has_metrics(p) && i >= p->events->asked)
+		return false;
+	if ((clock && p->intervals) || (!clock && !ratio && !cycles) || (cycles && p->nrgroups > 1))
+		return false;
+	snprintf(c->name, sizeof(c->name), strpbrk(event->name, ":@") ? "%s (%.60s)" : "%s", unit, event->name);
+	if (sums)
+		remark = find_remark(p->events, sums, elapsed, ns_of_rates(p, sums), i);
+	/* A ratio whose second count is 0 has a rate in its place. */
+	c->any = remark.unit && !strcmp(remark.unit, unit);
+	c->value = remark.value;
+	c->format = ratio ? "%.2f" : "%.3f";
+	return true;
+}
+
+static void metric_column(struct column *c, const struct printing *p, const struct sums *sums,
+			  unsigned int i)
+{
+	const struct metric *m = &p->metrics->metric[i];
+
+	snprintf(c->name, sizeof(c->name), "%s%s", metric_name(m), m->modes);
+	c->format = "%.3f";
+	c->any = sums && metric_value(m, p->events, sums, &c->value);
+}
+
+/* Return: false: there is no i-th one; *c: without a name if it is no column */
+static bool find_column(struct column *c, const struct printing *p, const struct sums *sums,
+			double elapsed, unsigned int i)
+{
+	*c = (struct column){ .any = false };
+	if (i < p->events->nr) {
+		event_column(c, p, sums, elapsed, i);
+		return true;
+	}
+	i -= p->events->nr;
+	if (!p->metrics || i >= p->metrics->nr)
+		return false;
+	metric_column(c, p, sums, i);
+	return true;
+}
+
+bool print_has_columns(const struct printing *p)
+{
+	struct column c;
+	unsigned int i;
+
+	for (i = 0; find_column(&c, p, NULL, 0, i); i++)
+		if (*c.name)
+			return true;
+	return false;
+}
+
+static void print_column(const struct printing *p, const struct column *c, bool head, bool first)
+{
+	const int length = (int)strlen(c->name);
+	const int width = length < COLUMN_WIDTH ? COLUMN_WIDTH : length;
+	char text[96];
+
+	snprintf(text, sizeof(text), "%s", head ? c->name : "");
+	if (!head && c->any)
+		snprintf(text, sizeof(text), c->format, c->value);
+	else if (!head && p->style == STYLE_TEXT)
+		strcpy(text, "-");
+	if (p->style == STYLE_TEXT) {
+		fprintf(p->f, "  %*s", width, text);
+	} else if (p->style == STYLE_CSV) {
+		fputs(first ? "" : p->separator, p->f);
+		if (head)
+			print_clean(p->f, p->separator, text);
+		else
+			fputs(text, p->f);
+	} else {
+		fputs(first ? "" : ", ", p->f);
+		print_string(p->f, c->name);
+		fprintf(p->f, " : %s", c->any ? text : "null");
+	}
+}
+
+/* A line of all columns: their names, or values.  at: an interval; part: NULL: of all */
+static void print_columns(const struct printing *p, bool head, double at, const struct part *part,
+			  const struct sums *sums, double elapsed)
+{
+	bool first = true;
+	struct column c;
+	unsigned int i;
+
+	if (p->style == STYLE_TEXT && p->intervals && at >= 0)
+		fprintf(p->f, "%*.9f ", TIME_WIDTH, at);
+	else if (p->style == STYLE_CSV)
+		print_csv_place(p->f, p->separator, at, part);
+	else if (p->style == STYLE_JSON)
+		print_json_place(p->f, at, part);
+	if (p->style == STYLE_TEXT && part)
+		fprintf(p->f, "%-*s", place_width(p), part->label);
+	for (i = 0; find_column(&c, p, sums, elapsed, i); i++)
+		if (*c.name) {
+			print_column(p, &c, head, first);
+			first = false;
+		}
+	fputs(p->style == STYLE_JSON ? "}\n" : "\n", p->f);
+}
+
+/* The line of names, above those of values.  intervals: these are lines of intervals */
+static void print_column_names(const struct printing *p, bool intervals)
+{
+	struct part part = { .label = "" };
+
+	if (p->style == STYLE_JSON)
+		return;
+	if (p->style == STYLE_CSV) {
+		if (intervals || p->summary)
+			fprintf(p->f, "time%s", p->separator);
+		if (has_places(p))
+			fprintf(p->f, "on%s", p->separator);
+		if (has_places(p) && p->split > SPLIT_CPU)
+			fprintf(p->f, "CPUs%s", p->separator);
+	} else if (intervals) {
+		fprintf(p->f, "#%*s ", TIME_WIDTH - 1, "time");
+	}
+	print_columns(p, true, NO_INTERVALS,
+		      p->style == STYLE_TEXT && has_places(p) ? &part : NULL, NULL, 0);
+}
+
+/* The lines of values. */
+static void print_column_values(const struct printing *p, double at, const struct part *parts,
+				unsigned int nrparts, const struct sums *sums, double elapsed)
+{
+	unsigned int i;
+
+	if (!has_places(p)) {
+		print_columns(p, false, at, NULL, sums, elapsed);
+		return;
+	}
+	for (i = 0; i < nrparts; i++)
+		if (is_counted(&parts[i]))
+			print_columns(p, false, at, &parts[i], sums ? &parts[i].sums : NULL,
+				      elapsed);
+}
+
+static void print_metrics_only(const struct printing *p, const struct result *r)
+{
+	const double at = p->summary ? SUMMARY : NO_INTERVALS;
+	struct table t;
+
+	if (p->style == STYLE_TEXT)
+		print_title(p, r, "Metrics");
+	if (!p->intervals || p->style == STYLE_TEXT)
+		print_column_names(p, false);
+	print_column_values(p, at, r->parts, r->nrparts, r->counted ? &r->total : NULL, r->elapsed);
+	if (p->style != STYLE_TEXT)
+		return;
+	fputc('\n', p->f);
+	t = make_table(p, "");
+	print_below(&t, r);
+}
+
 /* ---- all of them ------------------------------------------------------------------------ */
 
 void print_result(const struct printing *p, const struct result *r)
@@ -761,7 +978,9 @@ void print_result(const struct printing *p, const struct result *r)
 	const struct sums *total = r->counted ? &r->total : NULL;
 	const double at = p->summary ? SUMMARY : NO_INTERVALS;
 
-	if (p->style == STYLE_TEXT)
+	if (p->metric_only)
+		print_metrics_only(p, r);
+	else if (p->style == STYLE_TEXT)
 		print_text(p, r);
 	else if ((p->per_thread || p->split) && total)
 		print_parts_records(p, at, r->parts, r->nrparts, total, r->elapsed);
@@ -769,17 +988,11 @@ void print_result(const struct printing *p, const struct result *r)
 		print_records(p, at, NULL, p->series, total, r->elapsed);
 }
 
-#define TIME_WIDTH	16
-
-/* True if a row of an interval is about a part. */
-static bool has_places(const struct printing *p)
-{
-	return p->split || p->per_thread;
-}
-
 void print_interval_head(const struct printing *p)
 {
-	if (p->style == STYLE_TEXT)
+	if (p->metric_only)
+		print_column_names(p, true);
+	else if (p->style == STYLE_TEXT)
 		fprintf(p->f, "#%*s%-*s%*s  events\n", TIME_WIDTH - 1, "time",
 			has_places(p) ? place_width(p) + 1 : 0, p->split ? " on" : p->per_thread ? " thread" : "",
 			COUNT_WIDTH, "counts");
@@ -791,6 +1004,10 @@ void print_interval(const struct printing *p, double at, const struct sums *sums
 	char prefix[32];
 	struct table t;
 
+	if (p->metric_only) {
+		print_column_values(p, at, parts, p->nrparts, sums, 0);
+		return;
+	}
 	if (p->style != STYLE_TEXT && has_places(p)) {
 		print_parts_records(p, at, parts, p->nrparts, sums, 0);
 		return;

@@ -53,11 +53,12 @@ int choose_events(const struct kinds *kinds, void *arg, struct error *e)
 				return -1;
 	if (o->detail && !choice->counting->events.nr && !counts_cpus(choice->counting))
 		events_software(events, kinds->info, kinds->nr);
+	events->asked = events->nr;
 	if (choose_metrics(kinds, choice, e))
 		return -1;
 	if (choice->refused.nr && (o->strict || !events->nr))
 		return refusals_fail(&choice->refused, e);
-	if (!choice->counting->events.nr && !choice->metrics.nr) {
+	if (!events->nr && !choice->metrics.nr) {
 		events_default(events, kinds->info, kinds->nr,
 			       !counts_cpus(choice->counting) || choice->backend == BACKEND_PERF);
 		/* More columns would be wider than many terminals. */

@@ -85,6 +85,7 @@ static const struct option_entry stat_options[] = {
 	{ 'S', "sync", NULL, "write all files to disks before each run", OPTION_FLAG(stat.sync) },
 	{ 'U', "all-user", NULL, "count events without a mode in user mode", set_mode, 'u' },
 	{ 'K', "all-kernel", NULL, "count them in kernel mode", set_mode, 'k' },
+	{ 0, "metric-only", NULL, "print a line of metrics and ratios, and no counts", OPTION_FLAG(stat.metric_only) },
 	{ 0, "topdown", NULL, NULL, set_topdown, 0 },
 	{ 'n', "null", NULL, NULL, set_null, 0 },
 	{ 'B', "big-num", NULL, NULL, set_nothing, 0 },
@@ -143,8 +144,8 @@ static int choose_prometheus(struct options *o, struct error *e)
 	if (!counts_cpus(&o->counting))
 		return fail_usage(e, o, "--prometheus is for -a and -C");
 	if (o->show.style != STYLE_TEXT || o->show.file || o->show.log_fd >= 0 ||
-	    o->stat.repeat || o->stat.runs_auto)
-		return fail_usage(e, o, "--prometheus prints to its file, and cannot be combined with -j, -x, -o, --log-fd, -r or --runs");
+	    o->stat.repeat || o->stat.runs_auto || o->stat.metric_only)
+		return fail_usage(e, o, "--prometheus prints to its file, and cannot be combined with -j, -x, -o, --log-fd, -r, --runs or --metric-only");
 	if (!o->counting.split)
 		o->counting.split = SPLIT_CPU;
 	if (!o->stat.interval)

@@ -150,6 +150,7 @@ static int measure_choice(struct choice *choice, unsigned int nrgroups, struct o
 		.style = choice->show->style, .separator = choice->show->separator,
 		.events = choice->events, .refused = &choice->refused, .metrics = &choice->metrics, .info = info,
 		.verbose = choice->show->verbose, .per_thread = o->per_thread,
+		.metric_only = o->metric_only, .intervals = o->interval,
 		.cpus = choice->cpus, .split = choice->counting->split, .nrparts = nr_cpu_parts(choice),
 	};
 	char *what;
@@ -157,6 +158,8 @@ static int measure_choice(struct choice *choice, unsigned int nrgroups, struct o
 
 	if (!choice->counting->no_inherit && !choice->cpus && !(info->features & VPERFCTR_FEATURE_INHERIT))
 		return fail_with(e, "this module cannot count children: use --no-inherit");
+	if (o->metric_only && !print_has_columns(&p))
+		return fail_with(e, "these events give no metric for --metric-only: -e cycles,instructions does, and so do those of perfex list metric, by -M");
 	if (choice->show->verbose && choice->perf && !choice->said)
 		fputs("perfex: counts by perf_event\n", stderr);
 	else if (choice->show->verbose && !choice->perf)
