@@ -588,6 +588,30 @@ START_TEST(separate_symbols)
 }
 END_TEST
 
+/* A file of debugging information below --symfs, where the link of a program there leads. */
+START_TEST(link_below_symfs)
+{
+	char root[128];
+
+	snprintf(root, sizeof(root), "%s", in_dir("root"));
+	snprintf(text, sizeof(text), "cd %s && mkdir -p root/opt root/usr/lib/debug/opt && cd root/opt && "
+		 "${CC:-cc} -g -O1 -pie -fPIE -Wl,--build-id=none -o pie " SRC "calls.c && "
+		 "objcopy --only-keep-debug pie pie.debug && nm --plugin none pie | grep ' forty$' > ../../forty && "
+		 "strip pie && objcopy --add-gnu-debuglink=pie.debug pie && mv pie.debug ../usr/lib/debug/opt/", dir);
+	ck_assert_int_eq(system(text), 0);
+	slurp("forty", text, sizeof(text));
+	begin();
+	put_mapping(10, 0, UINT64_C(0x555555555000), UINT64_C(0x555555556000), 0x1000, "/opt/pie");
+	put_sample(10, 10, 1, UINT64_C(0x555555554000) + strtoul(text, NULL, 16));
+	end();
+	ck_assert_int_eq(report("--symfs", root), 0);
+	snprintf(text, sizeof(text), "rm -r %s", root);
+	ck_assert_int_eq(system(text), 0);
+	has(out, "  forty [pie]\n");
+	has(out, "calls.c:20  forty\n");
+}
+END_TEST
+
 START_TEST(names_of_languages)
 {
 	const char *names = TMP "/names";
@@ -1115,6 +1139,7 @@ static Suite *suite(void)
 	tcase_add_test(t, folded);
 	tcase_add_test(t, inlined_functions);
 	tcase_add_test(t, separate_symbols);
+	tcase_add_test(t, link_below_symfs);
 	tcase_add_test(t, names_of_languages);
 	tcase_add_loop_test(t, names_of_rust, 0, ARRAY_SIZE(rust_names));
 	tcase_add_test(t, hostile_names);

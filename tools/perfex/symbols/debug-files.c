@@ -164,11 +164,21 @@ static int try_id(const struct debug_search *s, const char *directory, char **pa
 	return try_named(s, path);
 }
 
+/* Return: the file's name below the directory of --symfs, or its name. */
+static const char *inner_name(const struct debug_search *s)
+{
+	const size_t length = s->symfs ? strlen(s->symfs) : 0;
+
+	return length && !strncmp(s->file, s->symfs, length) && s->file[length] == '/' ?
+		s->file + length : s->file;
+}
+
 /* Try the name of the link in BEFORE and the file's directory and AFTER. */
 static int try_link(const struct debug_search *s, const char *before, const char *after,
 		    char **path)
 {
-	const char *slash = strrchr(s->file, '/'), *link = s->link;
+	const char *file = *before ? inner_name(s) : s->file;
+	const char *slash = strrchr(file, '/'), *link = s->link;
 	char with_ending[256];
 
 	*path = NULL;
@@ -179,7 +189,7 @@ static int try_link(const struct debug_search *s, const char *before, const char
 		link = with_ending;
 	if (!slash || !link || !*link || strchr(link, '/'))
 		return -1;
-	if (asprintf(path, "%s%.*s%s/%s", before, (int)(slash - s->file), s->file, after, link) < 0) {
+	if (asprintf(path, "%s%.*s%s/%s", before, (int)(slash - file), file, after, link) < 0) {
 		*path = NULL;
 		return -1;
 	}
