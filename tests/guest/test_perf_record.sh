@@ -104,6 +104,12 @@ check "a period" "$(lines '^event 0 100000 ')" 1
 record "rate" 3 -F 5000 -e task-clock "$loads" 40
 check "the period of a rate" "$(lines '^event 0 200000 ')" 1
 
+# A program in another namespace of processes: a JIT names its map by the number there.
+if unshare -r -p -f true 2> /dev/null; then
+	record "namespace" 3 -e task-clock unshare -r -p -f "$loads" 80
+	check "the number in the namespace" "$(lines '^process [0-9]+ 1 ')" 1
+fi
+
 # Calls by the stack.
 case $(uname -m) in x86_64|aarch64|riscv64|ppc64*)
 	record "stack" 3 -g dwarf -e task-clock "$loads" 80

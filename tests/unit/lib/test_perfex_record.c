@@ -473,8 +473,8 @@ START_TEST(tasks_of_the_ring)
 	print_samples();
 	ck_assert_int_eq(sscanf(strstr(text, "exec "), "exec %u", &pid), 1);
 	snprintf(expected, sizeof(expected),
-		 "exec %u %u new\nmapping %u 1000 2000 0 0 %s\ncomm %u %u renamed\nexit %u %u\nsample ",
-		 pid, pid, pid, long_path, pid, pid, pid, pid);
+		 "exec %u %u new\nprocess %u %u %u\nmapping %u 1000 2000 0 0 %s\ncomm %u %u renamed\nexit %u %u\nsample ",
+		 pid, pid, pid, pid, (unsigned int)geteuid(), pid, long_path, pid, pid, pid, pid);
 	has(text, expected);
 	snprintf(expected, sizeof(expected), "\nfork %u %u ", pid, pid);
 	has(text, expected);

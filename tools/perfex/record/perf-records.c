@@ -179,9 +179,13 @@ static void convert_comm(struct perf_records *c, const struct perf_event_header 
 {
 	struct record_task r = { .tsc = time_of(c, &b) };
 
-	if (bytes_get32(&b, &r.pid) && bytes_get32(&b, &r.tid) && bytes_text(&b))
-		write_record(c->rec, h->misc & PERF_DATA_MISC_EXEC ? RECORD_EXEC : RECORD_COMM, &r,
-			     sizeof(r), b.at);
+	const bool executed = h->misc & PERF_DATA_MISC_EXEC;
+
+	if (!bytes_get32(&b, &r.pid) || !bytes_get32(&b, &r.tid) || !bytes_text(&b))
+		return;
+	write_record(c->rec, executed ? RECORD_EXEC : RECORD_COMM, &r, sizeof(r), b.at);
+	if (executed && c->live)
+		note_executed(c->rec, &r);
 }
 
 static void convert_fork(struct perf_records *c, const struct perf_event_header *h, struct bytes b)

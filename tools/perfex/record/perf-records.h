@@ -30,6 +30,7 @@ struct perf_records {
 	/* A mapping of the kernel, or NULL. */
 	void (*of_kernel)(struct perf_records *c, uint64_t offset, const char *path);
 	void *arg;			/* of the two */
+	bool live;			/* the processes may run still */
 	uint32_t depth;			/* of calls of user mode that are taken; 0: all */
 	uint64_t throttled;		/* times that the kernel has stopped an event until a tick */
 	uint64_t samples, dropped, lost, first, last;

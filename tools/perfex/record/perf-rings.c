@@ -196,6 +196,7 @@ int perf_rings_open(struct perf_rings **rings, const struct vperfctr *v,
 	r->epoll = -1;
 	r->records.rec = rec;
 	r->records.describe = describe;
+	r->records.live = true;
 	r->records.depth = p->depth;
 	for (at = p->names; at && r->records.nrevents < MAX_SAMPLED; r->records.nrevents++) {
 		attr = &r->records.events[r->records.nrevents].attr;

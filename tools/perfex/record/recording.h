@@ -102,6 +102,12 @@ int look_at_process(struct recording *rec, pid_t tid, struct error *e);
 /* The process has executed a file, and all of its samples before that are written. */
 int process_has_executed(struct recording *rec, pid_t pid, struct error *e);
 
+/*
+ * The kernel says that the process has executed a file: write the number that it has in its own
+ * namespace, and its user.
+ */
+void note_executed(struct recording *rec, const struct record_task *task);
+
 /* A sample of the process is about to be written. */
 void process_has_sample(struct recording *rec, uint32_t pid, uint64_t tsc);
 

@@ -137,6 +137,7 @@ static void write_ring_record(struct recording *rec, const struct vperfctr_recor
 	case VPERFCTR_RECORD_EXEC:
 		write_record(rec, RECORD_EXEC, &r.child, sizeof(r.child),
 			     vperfctr_record_text(from));
+		note_executed(rec, &r.child);
 		break;
 	case VPERFCTR_RECORD_COMM:
 		write_record(rec, RECORD_COMM, &r.child, sizeof(r.child),

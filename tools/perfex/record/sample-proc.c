@@ -216,26 +216,44 @@ static uint32_t read_status(uint32_t pid, const char *format)
 	return number;
 }
 
-/* In a container, a process knows itself by another number. */
-static void write_process(struct recording *rec, const struct process *p)
+/*
+ * In a container, a process knows itself by another number.
+ * Return: false: the process has ended
+ */
+static bool read_process(struct record_process *r)
 {
-	struct record_process r = { .task = { p->pid, p->pid, p->since } };
-	FILE *f = open_proc(p->pid, "status");
+	FILE *f = open_proc(r->task.pid, "status");
 	const char *last;
 	char line[512];
 	bool user = false;
 
 	while (f && fgets(line, sizeof(line), f)) {
 		/* The effective one, which is that of the files that it makes. */
-		user |= sscanf(line, "Uid: %*u %" SCNu32, &r.uid) == 1;
+		user |= sscanf(line, "Uid: %*u %" SCNu32, &r->uid) == 1;
 		/* The innermost namespace is the last one. */
 		last = strrchr(line, '\t');
 		if (!strncmp(line, "NSpid:", 6) && last)
-			r.inner_pid = (uint32_t)strtoul(last, NULL, 10);
+			r->inner_pid = (uint32_t)strtoul(last, NULL, 10);
 	}
 	if (f)
 		fclose(f);
-	if (user && r.inner_pid)
+	return user && r->inner_pid;
+}
+
+static void write_process(struct recording *rec, const struct process *p)
+{
+	struct record_process r = { .task = { p->pid, p->pid, p->since } };
+
+	if (read_process(&r))
+		write_record(rec, RECORD_PROCESS, &r, sizeof(r), NULL);
+}
+
+void note_executed(struct recording *rec, const struct record_task *task)
+{
+	struct record_process r = { .task = *task };
+
+	/* Always: the number may have been that of another process, or user, before. */
+	if (read_process(&r))
 		write_record(rec, RECORD_PROCESS, &r, sizeof(r), NULL);
 }
 
