@@ -142,6 +142,7 @@ static const struct {
 	{ "report --sort=srcline --no-children", ON_OUT, "calls.c:" },
 	{ "report --percent-limit 20", ON_OUT, " 30.00%             3  twenty [calls]\n\n 1 more" },
 	{ "report -g", ON_OUT, "Functions, and below them their callers:" },
+	{ "report --no-call-graph", ON_OUT, " 60.00%             6  ten [calls]" },
 	{ "report -g caller", ON_OUT, "Call paths: functions, and below them what they called:" },
 	{ "report -g caller,0.5", ON_OUT, "Call paths: functions, and below them what they called:" },
 	{ "report -g graph,0.5,callee", ON_OUT, "Functions, and below them their callers:" },

@@ -181,6 +181,7 @@ static const struct option_entry report_options[] = {
 	{ 'g', "call-graph", "[ORDER]", "a tree of calls: callee, as without ORDER: below functions their callers; caller: below functions what they called",
 	  set_graph, 0 },
 	{ 'G', "inverted", NULL, "as -g caller", set_inverted, 0 },
+	{ 0, "no-call-graph", NULL, NULL, set_nothing, 0 },
 	{ 0, "callers", NULL, NULL, OPTION_FLAG(reporting.callers) },
 	{ 0, "callees", NULL, NULL, OPTION_FLAG(reporting.callees) },
 	{ 0, "percent-limit", "PERCENT", "leave out what has a smaller share", set_percent_limit, 0 },
