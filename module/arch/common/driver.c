@@ -188,8 +188,11 @@ static int reserve_counters(void)
 		return err;
 	/* Last: while perf has the counters, a program may try in a loop, and disturbs no KVM. */
 	err = perfctr_guests_exclude();
-	if (err && perfctr_driver->release)
-		perfctr_driver->release();
+	if (err) {
+		smp_store_mb(perfctr_reserved, false);	/* reserve may have set it already */
+		if (perfctr_driver->release)
+			perfctr_driver->release();
+	}
 	return err;
 }
 
@@ -230,14 +233,17 @@ int perfctr_cpu_prepare(void)
 
 /*
  * Forget the CPUs that are offline, and that a thread prepared as it left them.  When they
- * come online, they are perf's.
+ * come online, they are perf's.  perfctr_prepare_here() may have the bit of one that is online
+ * set for a moment.
  */
 static void lose_offline_cpus(void)
 {
 	unsigned int cpu;
 
-	for_each_cpu(cpu, &started)
-		lose_cpu(cpu);
+	for_each_cpu(cpu, &started) {
+		if (!cpu_online(cpu))
+			lose_cpu(cpu);
+	}
 }
 
 void perfctr_cpu_release(void)
@@ -384,6 +390,7 @@ static int try_driver(unsigned int cpu)
 		return err;
 	memset(&perfctr_cpu_info, 0, sizeof(perfctr_cpu_info));
 	perfctr_cpu_sampling_ns = 0;
+	perfctr_perf_keeps = false;
 	smp_call_function_single(cpu, probe_cpu_ipi, &err, 1);
 	return err ?: perfctr_driver->begin ? perfctr_driver->begin(cpu) : 0;
 }

@@ -233,7 +233,7 @@ struct perfctr_arch {
 
 	/*
 	 * True if user mode can read counters on this CPU now; NULL: it cannot, unless the
-	 * driver says so by cpu_reader.  Interrupts disabled.
+	 * driver says so by own_cpu.  Interrupts disabled.
 	 */
 	bool (*user_reads)(void);
 };
