@@ -233,7 +233,7 @@ static bool belongs_to_perf(void)
 /* True if perf may use all counters of this CPU. */
 static bool has_all(void)
 {
-	return likely(!READ_ONCE(perfctr_reserved)) ||
+	return likely(!READ_ONCE(perfctr_perf_waits)) ||
 	       cpumask_test_cpu(smp_processor_id(), &perfctr_forbid_cpus);
 }
 
@@ -245,7 +245,7 @@ static bool perfctr_perf_may_begin(void)
 		return true;
 	/* Pairs with the release: it finds this CPU, or this finds that it has happened. */
 	perfctr_perf_turned_away();
-	return !READ_ONCE(perfctr_reserved);
+	return !READ_ONCE(perfctr_perf_waits);
 }
 
 /*

@@ -14,6 +14,8 @@
 /* True if there are several kinds of CPUs.  Else CPUs that differ from the first are forbidden. */
 static bool has_kinds __ro_after_init;
 
+bool perfctr_perf_waits;
+
 /* ---- reserving ------------------------------------------------------------ */
 
 static bool is_perf_counting(void)
@@ -35,10 +37,10 @@ int perfctr_claim_reserve(void)
 		goto busy;
 	perfctr_perf_divide(true);
 	/* From here on perf adds no event, or it is found: see perfctr_perf_is_busy(). */
-	smp_store_mb(perfctr_reserved, true);
+	smp_store_mb(perfctr_perf_waits, true);
 	if (!is_perf_counting())
 		return 0;
-	smp_store_mb(perfctr_reserved, false);	/* pairs with perf's filter */
+	smp_store_mb(perfctr_perf_waits, false);	/* pairs with perf's filter */
 	perfctr_perf_divide(false);
 busy:
 	/* Settling has cancelled what earlier releases owe, and this attempt may owe more. */
@@ -46,8 +48,10 @@ busy:
 	return -EBUSY;
 }
 
+/* Only now: perf must try no event while a CPU is still claimed. */
 void perfctr_claim_release(void)
 {
+	smp_store_mb(perfctr_perf_waits, false);	/* pairs with perf's filter */
 	perfctr_perf_divide(false);
 	perfctr_perf_reschedule();
 }

@@ -74,6 +74,12 @@ bool perfctr_perf_step_in(unsigned int cpu);
 void perfctr_perf_step_out(void);
 
 /*
+ * claim.c: true while perf must not begin to use counters, on all CPUs but the forbidden ones: from
+ * before perfctr_reserved to when no CPU is claimed.
+ */
+extern bool perfctr_perf_waits;
+
+/*
  * Where perf keeps counters: the others are about to be reserved, or no CPU is claimed any more.
  *
  * Context: may sleep; cpus_read_lock().

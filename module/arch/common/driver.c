@@ -188,11 +188,8 @@ static int reserve_counters(void)
 		return err;
 	/* Last: while perf has the counters, a program may try in a loop, and disturbs no KVM. */
 	err = perfctr_guests_exclude();
-	if (err) {
-		smp_store_mb(perfctr_reserved, false);	/* reserve may have set it already */
-		if (perfctr_driver->release)
-			perfctr_driver->release();
-	}
+	if (err && perfctr_driver->release)
+		perfctr_driver->release();
 	return err;
 }
 
@@ -252,7 +249,7 @@ void perfctr_cpu_release(void)
 	if (perfctr_arch.unreserve)
 		perfctr_arch.unreserve();
 	WRITE_ONCE(prepares_all, false);
-	/* Pairs with perfctr_prepare_here(), and with the filter of perf's events. */
+	/* Pairs with perfctr_prepare_here(). */
 	smp_store_mb(perfctr_reserved, false);
 	/* Without an interrupt if only this CPU was prepared. */
 	on_each_cpu_mask(&started, release_this_cpu, NULL, 1);

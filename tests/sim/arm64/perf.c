@@ -8,7 +8,7 @@
 #include "hardware.h"
 #include "scenarios.h"
 
-extern bool perfctr_reserved;		/* of driver.c */
+extern bool perfctr_perf_waits;		/* of claim.c */
 
 static struct arm_pmu drivers[2];
 static u32 second;			/* the CPUs of the second driver */
@@ -214,7 +214,7 @@ struct perf_event *perf_event_create_kernel_counter(struct perf_event_attr *attr
 	sim_require(!task && !overflow && !context && attr->type == PERF_TYPE_HARDWARE,
 		    "another event than the search for a driver needs");
 	/* One that is enabled lets perf schedule all events of the CPU, and would be refused. */
-	sim_require(attr->disabled || !perfctr_reserved, "perf's events are rescheduled too late");
+	sim_require(attr->disabled || !perfctr_perf_waits, "perf's events are rescheduled too late");
 	nr_rescheduled += !attr->disabled;
 	event = calloc(1, sizeof(*event));
 	event->pmu = &driver_of(cpu)->pmu;
