@@ -11,6 +11,8 @@
 
 #include "state.h"
 
+struct work_struct;
+
 /* rt/spare.c: only on PREEMPT_RT */
 #define VPERFCTR_SPARE_SIZE	128	/* of other objects than states */
 
@@ -19,7 +21,7 @@ void *vperfctr_spare(void);
 void vperfctr_unspare(void *spare);
 int vperfctr_get_spares(struct vperfctr_state *st);
 void vperfctr_put_spares(struct vperfctr_state *st);
-void vperfctr_spare_init(struct kmem_cache *cache);
+void vperfctr_spare_init(struct kmem_cache *cache, void (*detach_work)(struct work_struct *work));
 void vperfctr_spare_exit(void);
 
 /*

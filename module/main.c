@@ -59,6 +59,10 @@ static int __init vperfctr_init(void)
 	err = vperfctr_thread_init();
 	if (err)
 		goto no_thread;
+	err = vperfctr_probes_init();
+	if (err)
+		goto no_probes;
+	vperfctr_cpu_events_init();
 	err = vperfctr_page_init();
 	if (err)
 		goto no_page;
@@ -73,6 +77,9 @@ static int __init vperfctr_init(void)
 no_dev:
 	vperfctr_page_exit();
 no_page:
+	vperfctr_cpu_events_exit();
+	vperfctr_probes_exit();
+no_probes:
 	vperfctr_thread_exit();
 no_thread:
 	vperfctr_records_exit();
@@ -87,6 +94,8 @@ static void __exit vperfctr_exit(void)
 {
 	misc_deregister(&vperfctr_dev);
 	vperfctr_page_exit();
+	vperfctr_cpu_events_exit();
+	vperfctr_probes_exit();
 	vperfctr_thread_exit();
 	vperfctr_records_exit();
 	vperfctr_holders_exit();

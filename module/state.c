@@ -260,7 +260,7 @@ int __init vperfctr_state_init(void)
 	if (!vperfctr_cache)
 		return -ENOMEM;
 	if (STATE_ON_RT)
-		vperfctr_spare_init(vperfctr_cache);
+		vperfctr_spare_init(vperfctr_cache, vperfctr_finish_detach_work);
 	return 0;
 }
 

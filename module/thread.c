@@ -45,8 +45,6 @@
 #include <linux/topology.h>
 
 #include "compat/hrtimer.h"
-#include "compat/syscore.h"
-#include "cpus.h"
 #include "family.h"
 #include "overflow.h"
 #include "remote.h"
@@ -160,27 +158,6 @@ void vperfctr_enter_forbidden_cpu(struct vperfctr_state *st)
 		return;
 	vperfctr_set_stop(st, st->stop | STATE_STOP_CPU);
 	vperfctr_queue(st, &st->sigill_work);
-}
-
-/*
- * Refuse this CPU to a state: the driver cannot count on the CPU, which it has just tried for the
- * first time.
- *
- * Context: as for vperfctr_start_here(), which has set st->cpu.
- */
-static void refuse_cpu(struct perfctr_cpu_state *state)
-{
-	struct vperfctr_state *st;
-
-	if (vperfctr_cpus_refuse(state))
-		return;
-	st = container_of(state, struct vperfctr_state, cpu_state);
-	if (unlikely(st->flags & STATE_FLAG_JOINT)) {
-		vperfctr_joint_refused();
-		return;
-	}
-	WRITE_ONCE(st->cpu, -1);
-	vperfctr_enter_forbidden_cpu(st);
 }
 
 /*
@@ -971,47 +948,7 @@ void vperfctr_flush_detached(struct vperfctr_state *st)
 	raw_spin_unlock_irq(&topmost->family_lock);
 }
 
-/* ---- suspend to RAM ------------------------------------------------------ */
-
-/*
- * Stop the counters before a suspend to RAM.
- *
- * Context: one CPU is online, with interrupts disabled; current is the thread that asked
- * for the suspend, and may have a state.
- */
-static int system_suspend(void *data)
-{
-	struct vperfctr_state *st;
-
-	/* All at once: where one of several stops, the others go on. */
-	vperfctr_joint_leave();
-	for (st = vperfctr_of_current(); st; st = vperfctr_next_of_current(st))
-		vperfctr_stop(st);
-	vperfctr_cpus_sleep();
-	/* The interrupt of a pending irq_work is lost, and no later one would be raised. */
-	irq_work_run();
-	perfctr_cpu_sleep();
-	return 0;
-}
-
-static void system_resume(void *data)
-{
-	struct vperfctr_state *st;
-
-	/* The CPUs' counting runs already if the driver has reported that the CPU wakes. */
-	vperfctr_cpus_sleep();
-	perfctr_cpu_forget();
-	vperfctr_cpus_wake();
-	for (st = vperfctr_of_current(); st; st = vperfctr_next_of_current(st))
-		vperfctr_start(st);
-}
-
-static const struct syscore_ops syscore_ops = {
-	.suspend	= system_suspend,
-	.resume		= system_resume,
-};
-
-static struct syscore syscore = { .ops = &syscore_ops };
+/* ---- the module ----------------------------------------------------------- */
 
 int __init vperfctr_thread_init(void)
 {
@@ -1023,29 +960,16 @@ int __init vperfctr_thread_init(void)
 	owners_init();
 	sampling_init();
 	vperfctr_clock_init();
-	perfctr_cpu_set_refusal(refuse_cpu);
 	perfctr_cpu_set_restart(restarted);
 	err = vperfctr_joint_init();
 	if (err)
-		goto no_joint;
-	err = vperfctr_probes_init();
-	if (err)
-		goto no_probes;
-	register_syscore(&syscore);
-	return 0;
-
-no_probes:
-	vperfctr_joint_exit();
-no_joint:
-	destroy_workqueue(vperfctr_wq);
+		destroy_workqueue(vperfctr_wq);
 	return err;
 }
 
 /* Context: no states exist, but the work that put the last one may not have returned. */
 void vperfctr_thread_exit(void)
 {
-	unregister_syscore(&syscore);
-	vperfctr_probes_exit();
 	destroy_workqueue(vperfctr_wq);
 	vperfctr_joint_exit();
 	sampling_exit();

@@ -40,6 +40,7 @@ struct stock {
 	struct spare *first;
 	unsigned int nr;
 	struct kmem_cache *cache;	/* NULL: of VPERFCTR_SPARE_SIZE bytes, by kfree() */
+	void (*detach_work)(struct work_struct *work);	/* of states */
 };
 
 static struct stock states = { .lock = __RAW_SPIN_LOCK_UNLOCKED(states.lock) };
@@ -90,7 +91,7 @@ static bool fill(struct stock *stock, gfp_t gfp)
 		/* A debug object needs memory, too. */
 		if (stock == &states)
 			INIT_WORK(&((struct vperfctr_state *)spare)->detach_work,
-				  vperfctr_finish_detach_work);
+				  states.detach_work);
 		if (!add_spare(stock, spare)) {
 			free_spare(stock, spare);
 			break;
@@ -254,11 +255,12 @@ void vperfctr_put_spares(struct vperfctr_state *st)
 	mutex_unlock(&users_mutex);
 }
 
-void vperfctr_spare_init(struct kmem_cache *cache)
+void vperfctr_spare_init(struct kmem_cache *cache, void (*detach_work)(struct work_struct *work))
 {
 	int cpu;
 
 	states.cache = cache;
+	states.detach_work = detach_work;
 	for_each_possible_cpu(cpu)
 		init_irq_work(per_cpu_ptr(&refill_works, cpu), refill);
 }
