@@ -238,7 +238,7 @@ static void lose_offline_cpus(void)
 	unsigned int cpu;
 
 	for_each_cpu(cpu, &started) {
-		if (!cpu_online(cpu))
+		if (!cpumask_test_cpu(cpu, cpu_online_mask))
 			lose_cpu(cpu);
 	}
 }
@@ -285,8 +285,8 @@ static int begin_this_cpu(unsigned int cpu)
 	unsigned long flags;
 
 	inspect_cpu(cpu);
-	if (perfctr_arch.cpu_online)
-		perfctr_arch.cpu_online(cpu);
+	if (perfctr_arch.cpu_comes)
+		perfctr_arch.cpu_comes(cpu);
 	local_irq_save(flags);
 	cpumask_clear_cpu(cpu, &passed);
 	cpumask_clear_cpu(cpu, &perfctr_failed_cpus);
@@ -302,8 +302,8 @@ static int leave_this_cpu(unsigned int cpu)
 {
 	unsigned long flags;
 
-	if (perfctr_arch.cpu_offline)
-		perfctr_arch.cpu_offline(cpu);
+	if (perfctr_arch.cpu_goes)
+		perfctr_arch.cpu_goes(cpu);
 	local_irq_save(flags);
 	perfctr_tell_watcher(PERFCTR_CPU_OFFLINE);
 	if (perfctr_arch.stops_early)

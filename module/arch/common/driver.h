@@ -218,8 +218,8 @@ struct perfctr_arch {
 	bool (*can_count)(void);
 
 	/* A CPU comes online, or goes offline, before the service knows.  May sleep. */
-	void (*cpu_online)(unsigned int cpu);
-	void (*cpu_offline)(unsigned int cpu);
+	void (*cpu_comes)(unsigned int cpu);
+	void (*cpu_goes)(unsigned int cpu);
 
 	/*
 	 * After cpu_start, cpu_stop or cpu_quiet, and cpu_lose of the driver; before the CPU
