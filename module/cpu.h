@@ -500,7 +500,7 @@ void perfctr_cpu_user_follow(struct mm_struct *mm, bool allowed);
 
 /*
  * @mm is a fork's copy of an mm whose threads may have had user-mode reads.  Its own
- * threads must not have them: the mappings that it inherits are dead, see page.c.
+ * threads must not have them: the mappings that it inherits are dead, see page-map.c.
  */
 void perfctr_cpu_user_fork(struct mm_struct *mm);
 

@@ -471,7 +471,7 @@ static int activate(struct vperfctr_cpus *set)
 	int err = 0;
 
 	if (!was_active)
-		err = vperfctr_get_cpu_hardware(&set->holder);
+		err = vperfctr_get_cpu_hardware(&set->holder, vperfctr_cpus_overflow);
 	if (err)
 		return err;
 	cpus_read_lock();

@@ -124,10 +124,12 @@ void vperfctr_release_unused(struct vperfctr_state *st)
 /*
  * Give a set of CPUs a share.
  *
+ * @ihandler: the handler of overflows while there are sets, the same for all
+ *
  * Context: may sleep.
  * Return: 0, or an error of perfctr_cpu_reserve(), or -EBUSY if threads have shares.
  */
-int vperfctr_get_cpu_hardware(struct vperfctr_cpus_holder *holder)
+int vperfctr_get_cpu_hardware(struct vperfctr_cpus_holder *holder, perfctr_ihandler *ihandler)
 {
 	int err = 0;
 
@@ -138,7 +140,7 @@ int vperfctr_get_cpu_hardware(struct vperfctr_cpus_holder *holder)
 		err = perfctr_cpu_reserve();
 	/* No state of a thread can overflow while there are sets, nor the other way round. */
 	if (!err && !hardware_sets++) {
-		perfctr_cpu_set_ihandler(vperfctr_cpus_overflow);
+		perfctr_cpu_set_ihandler(ihandler);
 		vperfctr_report_holder();
 	}
 	if (!err)

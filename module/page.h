@@ -8,13 +8,20 @@
 struct vm_area_struct;
 
 /* page.c */
-int vperfctr_page_init(void);
-void vperfctr_page_exit(void);
 size_t vperfctr_page_layout(size_t offset);
 void vperfctr_page_begin_state(struct vperfctr_state *st);
 void vperfctr_page_end_state(struct vperfctr_state *st);
-void vperfctr_allow_reads(struct vperfctr_state *st, bool allow);
 int vperfctr_page_make(struct vperfctr_state *st);
+bool vperfctr_page_is_small(struct vperfctr_state *st);
+void vperfctr_page_move(struct vperfctr_state *st, struct vperfctr_page *page);
+void vperfctr_add_reader(struct vperfctr_state *st, struct perfctr_user *user);
+void vperfctr_copy_reader(struct vperfctr_state *st, struct perfctr_user *user);
+void vperfctr_remove_reader(struct vperfctr_state *st, struct perfctr_user *user);
+void vperfctr_allow_reads(struct vperfctr_state *st, bool allow);
+
+/* page-map.c */
+int vperfctr_page_init(void);
+void vperfctr_page_exit(void);
 int vperfctr_page_mmap(struct vperfctr_state *st, struct vm_area_struct *vma);
 int vperfctr_page_mmap_cpu(struct vperfctr_state *st, struct vm_area_struct *vma);
 
@@ -26,7 +33,7 @@ int vperfctr_page_mmap_cpu(struct vperfctr_state *st, struct vm_area_struct *vma
  */
 static inline const struct vperfctr_page *vperfctr_get_page(const struct vperfctr_state *st)
 {
-	return smp_load_acquire(&st->cpu_state.page);	/* see op_move() */
+	return smp_load_acquire(&st->cpu_state.page);	/* see vperfctr_page_move() */
 }
 
 /* True if what was read after this samplecount may have changed meanwhile. */

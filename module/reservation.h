@@ -5,6 +5,8 @@
 
 #include <linux/types.h>
 
+#include "cpu.h"
+
 struct cred;
 struct pid;
 struct vperfctr_state;
@@ -22,7 +24,7 @@ struct vperfctr_cpus_holder {
 	const struct cred *cred;
 };
 
-int vperfctr_get_cpu_hardware(struct vperfctr_cpus_holder *holder);
+int vperfctr_get_cpu_hardware(struct vperfctr_cpus_holder *holder, perfctr_ihandler *ihandler);
 void vperfctr_release_cpu_hardware(struct vperfctr_cpus_holder *holder);
 
 /* holders.c */

@@ -11,7 +11,7 @@
 struct perfctr_user {
 	struct hlist_node node;
 	struct mm_struct *mm;		/* kept alive by its mapping */
-	unsigned int maps;		/* all mappings, except dead ones: see page.c */
+	unsigned int maps;		/* all mappings, except dead ones: see page-map.c */
 	unsigned int own;		/* mapped states of its own threads that count */
 	spinlock_t lock;		/* held to change own, never over a wait */
 	struct rcu_head rcu;

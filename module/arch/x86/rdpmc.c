@@ -396,7 +396,7 @@ void perfctr_x86_rdpmc_exit(void)
 /*
  * Withdraw the permission to RDPMC that fork has copied with the rest of the mm.  The
  * child has no mapping that entitles it: fork copies none of perf's, and ours are dead in
- * the child (see page.c).  Without this, the child could RDPMC until it ends.
+ * the child (see page-map.c).  Without this, the child could RDPMC until it ends.
  */
 void perfctr_cpu_user_fork(struct mm_struct *mm)
 {
