@@ -309,7 +309,7 @@ endif
 #:   make check-mpi     is a parallel program counted, with Open MPI on this machine?
 #:   make stress        the lives of threads, at random, for SECONDS= of virtual
 #:                      time (ten real ones each); SEED= repeats a run
-#:   make hostile       perfex of root beside an attacker; SECONDS= of virtual time
+#:   make hostile       perfex of root beside an attacker; SECONDS=
 #:   make sweep         an overflow on each instruction of the module that runs while
 #:                      counters do; prints how many it has hit
 #:   make fuzz          almost valid calls, at random, for SECONDS= of virtual time
