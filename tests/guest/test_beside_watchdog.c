@@ -283,7 +283,8 @@ START_TEST(watchdog_runs_while_sampling)
 		assert_ok(call(fd, VPERFCTR_IRESUME, NULL));
 		overflows++;
 	}
-	ck_assert_uint_ge(nmis() - before, overflows + 2);
+	/* Two are the watchdog's.  One that is late may come together with another. */
+	ck_assert_uint_ge(nmis() - before, overflows + 1);
 	assert_ok(call(fd, VPERFCTR_UNLINK, NULL));
 	check_perf();
 }
