@@ -184,6 +184,23 @@ static bool perfctr_perf_may_begin(void)
 	return !READ_ONCE(perfctr_perf_waits);
 }
 
+/* Start the counters of perf's events again that perf has not stopped itself. */
+static void restart_theirs(struct riscv_pmu *pmu)
+{
+	struct cpu_hw_events *events = this_cpu_ptr(pmu->hw_events);
+	unsigned long stopped = 0;
+	unsigned int i;
+
+	for_each_set_bit(i, events->used_hw_ctrs, RISCV_MAX_COUNTERS) {
+		const struct perf_event *event = events->events[i];
+
+		if (event && !(event->hw.state & PERF_HES_STOPPED))
+			__set_bit(i, &stopped);
+	}
+	if (stopped)
+		perfctr_sbi_start(stopped, 0, 0);
+}
+
 static irqreturn_t divert_handler(int irq, void *dev)
 {
 	smp_rmb();	/* pairs with step_in, as above */
@@ -194,7 +211,7 @@ static irqreturn_t divert_handler(int irq, void *dev)
 	 * perf's counters stopped if it finds no overflow.
 	 */
 	if (perfctr_riscv_perf_overflowed() && theirs.handler(irq, dev) == IRQ_NONE)
-		perfctr_sbi_start(used_counters(this_cpu_read(pmu_here), smp_processor_id()), 0, 0);
+		restart_theirs(this_cpu_read(pmu_here));
 	/* After theirs, which clears the pending interrupt of ours, too. */
 	perfctr_driver->interrupt(get_irq_regs());
 	return IRQ_HANDLED;

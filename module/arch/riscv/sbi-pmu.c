@@ -757,17 +757,19 @@ static noinline void suspend_ictrs(const struct perfctr_cpu_state *state)
 
 /*
  * Start an i-mode counter with a value.  While the interrupt is pending, OpenSBI's start would
- * not let the next one come.  An event of perf's may overflow before that start, but then
- * not again before it is served.
+ * not let the next one come.  Each event of perf's may overflow once before that start, but not
+ * again before it is served.  Where a firmware leaves the overflow bit set in any case, the
+ * counter is not started for ever.
  *
  * Return: true if the interrupt was pending.
  */
 static bool start_ictr(u32 map, u64 value)
 {
+	unsigned int tries = NR_CSRS;
 	bool pending = perfctr_clear_lcofi();
 
 	perfctr_sbi_start(counter_bit(map), SBI_PMU_START_FLAG_SET_INIT_VALUE, value);
-	while (unlikely(pmu.kept) && perfctr_read_overflows() & BIT(csr_of(map))) {
+	while (unlikely(pmu.kept) && perfctr_read_overflows() & BIT(csr_of(map)) && tries--) {
 		perfctr_sbi_stop(counter_bit(map), 0);
 		value = read_counter(map) & perfctr_counter_mask(map);
 		pending |= perfctr_clear_lcofi();
