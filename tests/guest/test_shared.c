@@ -288,15 +288,11 @@ START_TEST(perf_has_ours)
 }
 END_TEST
 
-/* Overflows of both. */
-START_TEST(both_overflow)
+/* Instructions on two counters, of which the second overflows. */
+static void start_overflows(int fd)
 {
-	int perf, fd = open_state(0), i;
 	struct control control;
-	struct sums sums;
-	u64 empty, full;
 
-	signal(SIGIO, SIG_IGN);
 	control_init(&control, 1);
 	control_add(&control, nth_general(0), INSNS_USER);
 	control_add(&control, nth_general(1), INSNS_USER);
@@ -304,6 +300,17 @@ START_TEST(both_overflow)
 	control.c.nrictrs = 1;
 	control.ctr[1].ireset = -5000;
 	assert_ok(set_control(fd, &control));
+}
+
+/* Overflows of both. */
+START_TEST(both_overflow)
+{
+	int perf, fd = open_state(0), i;
+	struct sums sums;
+	u64 empty, full;
+
+	signal(SIGIO, SIG_IGN);
+	start_overflows(fd);
 	perf = open_perf(_i ? PERF_COUNT_HW_CPU_CYCLES : PERF_COUNT_HW_INSTRUCTIONS, 0, -1, 3001);
 	for (i = 0; i < 100; i++) {
 		loop(10000);
@@ -479,17 +486,10 @@ END_TEST
 START_TEST(random_overflows)
 {
 	int fd = open_state(0), i;
-	struct control control;
 	struct sums sums;
 	pid_t pid = -1;
 
-	control_init(&control, 1);
-	control_add(&control, nth_general(0), INSNS_USER);
-	control_add(&control, nth_general(1), INSNS_USER);
-	control.c.nractrs = 1;
-	control.c.nrictrs = 1;
-	control.ctr[1].ireset = -5000;
-	assert_ok(set_control(fd, &control));
+	start_overflows(fd);
 	pid = fork_perf(_i);
 	for (i = 0; i < 1000; i++) {
 		loop(5000);
