@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/time.h>
 #include <time.h>
 
 #include "debug-files.h"
@@ -427,6 +428,50 @@ START_TEST(limits_of_users)
 }
 END_TEST
 
+/* Each child notes the time that it has for a file whose 2000 places are looked for. */
+static int note_time(void *arg, struct error *e)
+{
+	double *seconds = arg;
+	struct itimerval timer;
+	struct work w;
+	unsigned int i;
+
+	(void)e;
+	if (!work_allows(&w, open(in_dir("f0"), O_RDONLY), in_dir("f0")))
+		work_allows(&w, open(in_dir("f1"), O_RDONLY), in_dir("f1"));
+	for (i = 0; i < 2000; i++)
+		work_looks(&w);
+	work_on(&w);
+	getitimer(ITIMER_PROF, &timer);
+	for (i = 0; seconds[i]; i++)
+		;
+	seconds[i] = (double)timer.it_value.tv_sec + (double)timer.it_value.tv_usec * 1e-6;
+	if (i)
+		return 1;
+	signal(SIGSEGV, SIG_DFL);
+	raise(SIGSEGV);
+	return 0;
+}
+
+/* An attacker's first file is too much: what the second may use is no second whole share. */
+START_TEST(shares_of_children)
+{
+	double *seconds = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct error e;
+
+	ck_assert_ptr_ne(seconds, MAP_FAILED);
+	shell("head -c 1000000 /dev/zero > f0; cp f0 f1");
+	if (!geteuid())
+		shell("chown 1000 f0 f1");
+	ck_assert_int_eq(work_in_child(note_time, seconds, true, &e), 1);
+	ck_assert_double_ge(seconds[0], 4);
+	ck_assert_double_le(seconds[0], 4.3);
+	ck_assert_double_ge(seconds[1], seconds[0] / 4 - 0.1);
+	ck_assert_double_le(seconds[1], seconds[0] / 4 + 0.1);
+	munmap(seconds, 4096);
+}
+END_TEST
+
 /* Many programs name the same large file, whose checksum must be calculated for each. */
 static int sum_large_file(void *arg, struct error *e)
 {
@@ -794,6 +839,7 @@ static Suite *suite(void)
 	tcase_add_test(t, leases);
 	tcase_add_loop_test(t, limits, 0, NR_FAULTS);
 	tcase_add_test(t, limits_of_users);
+	tcase_add_test(t, shares_of_children);
 	tcase_add_test(t, checksums);
 	tcase_add_test(t, signals);
 	tcase_add_test(t, parent_has_ended);

@@ -33,6 +33,13 @@
 #define MAX_REFUSED	16
 #define MAX_OF_OWNER	2
 
+/*
+ * After each of them, the time of the owner's files, with what they are worth, is divided by this.
+ * Root's files are no attacker's.
+ */
+#define DIVISOR		4
+#define DIVISOR_OF_ROOT	2
+
 #define MAX_ACCOUNTS	64
 
 struct account {
@@ -72,10 +79,17 @@ static unsigned int count_refused(uid_t owner)
 	return nr;
 }
 
-/*
- * Owners behind the last account share it.  Each child has half of the time of the one before,
- * so that all together have no more than twice that of the first.
- */
+/* All children together have no more than twice the time of the first one. */
+static double share_of(uid_t owner, double seconds)
+{
+	unsigned int i;
+
+	for (i = count_refused(owner); i; i--)
+		seconds /= owner ? DIVISOR : DIVISOR_OF_ROOT;
+	return seconds;
+}
+
+/* Owners behind the last account share it. */
 static struct account *account_of(uid_t owner)
 {
 	unsigned int i;
@@ -86,7 +100,7 @@ static struct account *account_of(uid_t owner)
 	if (nraccounts == MAX_ACCOUNTS)
 		return &accounts[MAX_ACCOUNTS - 1];
 	accounts[nraccounts] = (struct account){
-		owner, CPU / (1 << count_refused(owner)), MEMORY,
+		owner, share_of(owner, CPU), MEMORY,
 	};
 	return &accounts[nraccounts++];
 }
@@ -98,7 +112,6 @@ static bool was_too_much(const struct work *w)
 	for (i = 0; i < nrrefused; i++)
 		if (refused[i].dev == w->dev && refused[i].inode == w->inode)
 			return true;
-	/* Root's files are no attacker's. */
 	return (w->owner && count_refused(w->owner) >= MAX_OF_OWNER) || nrrefused == MAX_REFUSED;
 }
 
@@ -134,7 +147,7 @@ bool work_allows(struct work *w, int fd, const char *path)
 	/* A file that is opened again and again is worth no more. */
 	nr = opened.nr;
 	if (hash_table_add(&opened, &key) && opened.nr != nr) {
-		account->cpu += (double)w->size * CPU_OF_BYTE;
+		account->cpu += share_of(w->owner, (double)w->size * CPU_OF_BYTE);
 		account->memory += (int64_t)w->size * MEMORY_OF_BYTE;
 	}
 	return true;
@@ -143,7 +156,7 @@ bool work_allows(struct work *w, int fd, const char *path)
 void work_looks(const struct work *w)
 {
 	if (told)
-		account_of(w->owner)->cpu += CPU_OF_PLACE;
+		account_of(w->owner)->cpu += share_of(w->owner, CPU_OF_PLACE);
 }
 
 /* ---- limits ------------------------------------------------------------------------------- */
