@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #define HOSTILE_SECTIONS	8
+#define ATTACKER		1000	/* the user to whom root gives these files */
 
 struct hostile {
 	uint64_t rng;
@@ -326,7 +327,7 @@ static inline void hostile_write(struct hostile *h, const char *path)
 	if (h->end > h->used && ftruncate(fd, h->end))
 		abort();
 	/* Root's own files have more rights. */
-	if (!geteuid() && fchown(fd, 1000, 1000))
+	if (!geteuid() && fchown(fd, ATTACKER, ATTACKER))
 		abort();
 	close(fd);
 }

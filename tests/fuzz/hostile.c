@@ -65,8 +65,12 @@ static const char *const files[] = {
 	"h0", "h1", "h\n\033[2J2", "h'\"`;$(touch touched)3", "jit-10.dump", "fifo", "../../dev/zero",
 };
 
+#define NR_PATHS	12
+
 static const char *path_of(unsigned int i)
 {
+	static char memory[32];
+
 	switch (i) {
 	case 7:
 		return "/dev/zero";
@@ -76,6 +80,9 @@ static const char *path_of(unsigned int i)
 		return "[vdso]";
 	case 10:
 		return "";
+	case 11:
+		snprintf(memory, sizeof(memory), "/memfd:%u (deleted)", below(1000));
+		return memory;
 	default:
 		return in_dir(files[i]);
 	}
@@ -101,7 +108,26 @@ static void write_bytes(const char *path, bool text)
 		fprintf(f, "%llx %llx %s\n", (unsigned long long)hostile_number(&hostile),
 			(unsigned long long)hostile_number(&hostile), name);
 	}
+	/* A hole costs nothing. */
+	if (!below(4) && (fflush(f) || ftruncate(fileno(f), (off_t)3 << 30)))
+		fail("no room for a hole");
+	if (!geteuid() && fchown(fileno(f), ATTACKER, ATTACKER))
+		fail("cannot give a file to the attacker");
 	fclose(f);
+}
+
+static void put_owners(void)
+{
+	const uint32_t pids[] = { 10, 11, (uint32_t)getpid() };
+	struct record_process r = { .uid = geteuid() ? geteuid() : ATTACKER };
+	unsigned int i;
+
+	for (i = 0; i < 3; i++) {
+		r.task.pid = pids[i];
+		r.task.tid = pids[i];
+		r.inner_pid = pids[i];
+		put_record(RECORD_PROCESS, &r, sizeof(r), NULL);
+	}
 }
 
 static void put_mappings(void)
@@ -112,7 +138,7 @@ static void put_mappings(void)
 	uint64_t chain[8];
 
 	for (i = 0; i < n; i++) {
-		file = below(11);
+		file = below(NR_PATHS);
 		start = below(8) ? UINT64_C(0x10000000) * (1 + below(16)) : hostile_number(&hostile) >> 2;
 		put_mapping(pids[below(3)], 1 + i, start, start + 1 + below(0x2000000),
 			    below(8) ? 0 : hostile_number(&hostile) >> 1, path_of(file));
@@ -161,6 +187,7 @@ static void attack(void)
 		write_bytes(map, true);
 	put_header(in_dir("s"), stacks ? SAMPLES_STACKS : SAMPLES_CHAINS);
 	put_event(0, 1000, "instructions:u");
+	put_owners();
 	/* Those with a stack are of another format. */
 	if (stacks) {
 		put_mapping(10, 1, 0x10000000, 0x20000000, 0, path_of(below(4)));
@@ -224,7 +251,7 @@ static int record(void)
 		if (p == MAP_FAILED)
 			continue;
 	}
-	for (i = 0; i < 11; i++)
+	for (i = 0; i < NR_PATHS; i++)
 		write_file(&rec, &map, path_of(i));
 	i = look_at_process(&rec, getpid(), &e) != 0;
 	recording_free(&rec);

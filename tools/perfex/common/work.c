@@ -231,27 +231,45 @@ static void limit(const struct work *w)
 	set_timer(account->cpu > 0 ? account->cpu : 0);
 }
 
-/* Bytes. */
+/* Bytes and seconds: names that compilers make take kilobytes and microseconds. */
 #define MEMORY_OF_NAME	(INT64_C(32) << 20)
+#define CPU_OF_NAME	0.25
 
 static struct rlimit before_name;
+static double cpu_behind_name;		/* what is left then; 0: the limit is nearer */
 
-void work_limit_memory(void)
+void work_begin_name(void)
 {
+	struct itimerval timer;
 	struct rlimit most;
+	double left;
 
-	getrlimit(RLIMIT_DATA, &before_name);
 	if (!told)
 		return;
+	getrlimit(RLIMIT_DATA, &before_name);
 	most = before_name;
 	if ((rlim_t)(memory_now() + MEMORY_OF_NAME) < most.rlim_cur)
 		most.rlim_cur = (rlim_t)(memory_now() + MEMORY_OF_NAME);
 	setrlimit(RLIMIT_DATA, &most);
+	getitimer(ITIMER_PROF, &timer);
+	left = (double)timer.it_value.tv_sec + (double)timer.it_value.tv_usec * 1e-6;
+	cpu_behind_name = left > CPU_OF_NAME ? left - CPU_OF_NAME : 0;
+	if (cpu_behind_name)
+		set_timer(CPU_OF_NAME);
 }
 
-void work_end_limit(void)
+void work_end_name(void)
 {
+	struct itimerval timer;
+
+	if (!told)
+		return;
 	setrlimit(RLIMIT_DATA, &before_name);
+	if (!cpu_behind_name)
+		return;
+	getitimer(ITIMER_PROF, &timer);
+	set_timer(cpu_behind_name + (double)timer.it_value.tv_sec +
+		  (double)timer.it_value.tv_usec * 1e-6);
 }
 
 const struct work *work_on(const struct work *w)

@@ -38,11 +38,11 @@ void work_looks(const struct work *w);
 const struct work *work_on(const struct work *w);
 
 /*
- * Until work_end_limit(), the child may use some megabytes more than now, for any owner: for
- * a function that returns when there is no memory.
+ * Until work_end_name(), the child may use some megabytes more than now, and a quarter of a second,
+ * for any owner: for a function that makes a name readable, and returns when there is no memory.
  */
-void work_limit_memory(void);
-void work_end_limit(void);
+void work_begin_name(void);
+void work_end_name(void);
 
 /*
  * Memory for the work on a file is missing: end this child, as the limit of time does.  libdw

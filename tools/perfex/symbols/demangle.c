@@ -39,7 +39,7 @@ void demangle_load(void)
 	tried = true;
 }
 
-/* The length from which a name can stand for a text that takes more memory than a file's. */
+/* The length from which a name can take more memory than a file's, or time without end. */
 #define MAX_HARMLESS	128
 
 static char *call_library(const char *name)
@@ -51,10 +51,10 @@ static char *call_library(const char *name)
 	if (!cxa_demangle)
 		return NULL;
 	if (limited)
-		work_limit_memory();
+		work_begin_name();
 	text = cxa_demangle(name, NULL, NULL, &status);
 	if (limited)
-		work_end_limit();
+		work_end_name();
 	return text;
 }
 
