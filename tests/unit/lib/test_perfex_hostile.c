@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <gelf.h>
+#include <inttypes.h>
 #include <sys/inotify.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -116,6 +117,8 @@ static void record(const char *hostile, uint64_t offset)
 	put_end(1, (uint64_t []){ 2000 });
 	put_close();
 }
+
+#define MAX_MEMORY	(400 << 10)	/* KiB; the sanitizer needs as much again */
 
 #define report(...)	perfex("--report", (char *)in_dir("s"), ##__VA_ARGS__)
 
@@ -760,6 +763,114 @@ START_TEST(many_dumps)
 }
 END_TEST
 
+/* A sample in memory that has this name, of the process whose JIT wrote /tmp/perf-PID.map. */
+static void put_jit_sample(uint32_t pid, unsigned int n)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "/memfd:%u (deleted)", n);
+	put_mapping(pid, 1, 0x10000000 + (uint64_t)n * 8192, 0x10001000 + (uint64_t)n * 8192, 0, name);
+	put_sample(pid, pid, 5, 0x10000000 + (uint64_t)n * 8192);
+}
+
+/* A line that has no end, and costs its owner nothing on the disk. */
+START_TEST(map_that_is_a_hole)
+{
+	const uint32_t pid = (uint32_t)getpid();
+	struct rusage usage;
+
+	snprintf(text, sizeof(text), "truncate -s 3G /tmp/perf-%" PRIu32 ".map", pid);
+	shell(text);
+	build("honest", "work", "");
+	begin();
+	put_jit_sample(pid, 0);
+	put_mapping(20, 0, 0x10000000, 0x20000000, 0, path_of("honest"));
+	put_sample(20, 20, 6, 0x10000000 + offset_of("honest", "work"));
+	put_end(1, (uint64_t []){ 2000 });
+	put_close();
+	check_report();
+	getrusage(RUSAGE_CHILDREN, &usage);
+	snprintf(text, sizeof(text), "/tmp/perf-%" PRIu32 ".map is not read, so code of this process has no names: a line of it is longer than 131,071 bytes.", pid);
+	has(out, text);
+	ck_assert_int_lt(usage.ru_maxrss, MAX_MEMORY);
+	snprintf(text, sizeof(text), "/tmp/perf-%" PRIu32 ".map", pid);
+	unlink(text);
+}
+END_TEST
+
+/* Each name is a file of its own, and all have the functions of one map. */
+static double report_names(unsigned int n)
+{
+	const uint32_t pid = (uint32_t)getpid();
+	unsigned int i;
+	char name[64];
+	double seconds;
+	FILE *f;
+
+	snprintf(name, sizeof(name), "/tmp/perf-%" PRIu32 ".map", pid);
+	f = fopen(name, "w");
+	ck_assert_ptr_nonnull(f);
+	for (i = 0; i < 50 * n; i++)
+		fprintf(f, "%x 10 f%u\n", 0x10000000 + i * 8192, i);
+	fclose(f);
+	begin();
+	for (i = 0; i < n; i++)
+		put_jit_sample(pid, i);
+	put_end(1, (uint64_t []){ 2000 });
+	put_close();
+	seconds = report_time();
+	unlink(name);
+	return seconds;
+}
+
+START_TEST(many_names_of_memory)
+{
+	check_growth(report_names, 100);
+}
+END_TEST
+
+/* Dumps whose functions stay in memory: each has a name of its own for the same file. */
+START_TEST(many_names_of_a_dump)
+{
+	const uint32_t head[10] = { 0x4a695444, 1, 40, 62 }, n = 20000;
+	const char rest[3 + 16] = "ab";
+	uint64_t load[] = { (uint64_t)(56 + sizeof(rest)) << 32, 1, 0, 0, 0, 16, 0 };
+	struct rusage usage;
+	uint64_t address;
+	unsigned int i;
+	char name[64];
+	FILE *f = fopen(in_dir("d"), "w");
+
+	fwrite(head, sizeof(head), 1, f);
+	for (i = 0; i < n; i++) {
+		load[4] = 0x10000000 + (uint64_t)i * 32;
+		load[6] = i;
+		fwrite(load, sizeof(load), 1, f);
+		fwrite(rest, sizeof(rest), 1, f);
+	}
+	fclose(f);
+	build("honest", "work", "");
+	begin();
+	shell("for i in $(seq 0 119); do mkdir d$i; ln d d$i/jit-10.dump; done");
+	for (i = 0; i < 120; i++) {
+		snprintf(name, sizeof(name), "d%u/jit-10.dump", i);
+		put_mapping(10, 1, 0x10000000, 0x20000000, 0, path_of(name));
+		put_sample(10, 10, 5, 0x10000000 + 32 * i);
+	}
+	put_mapping(20, 0, 0x10000000, 0x20000000, 0, path_of("honest"));
+	address = 0x10000000 + offset_of("honest", "work");
+	for (i = 0; i < 40; i++)
+		put_sample(20, 20, 6, address);
+	put_end(1, (uint64_t []){ 2000 });
+	put_close();
+	check_report();
+	has(out, "jit-10.dump is not read, so code that this JIT made may have no names: to read it takes too much time or memory.\n");
+	has_not(out, "no memory");
+	getrusage(RUSAGE_CHILDREN, &usage);
+	ck_assert_int_lt(usage.ru_maxrss, MAX_MEMORY);
+}
+END_TEST
+
 /* ---- intervals -------------------------------------------------------------------------------- */
 
 #define PLACES	64
@@ -848,6 +959,9 @@ static Suite *suite(void)
 	tcase_add_test(t, many_mappings_reported);
 	tcase_add_test(t, mappings_without_end);
 	tcase_add_test(t, many_dumps);
+	tcase_add_test(t, map_that_is_a_hole);
+	tcase_add_test(t, many_names_of_memory);
+	tcase_add_test(t, many_names_of_a_dump);
 	tcase_add_test(t, intervals);
 	tcase_add_loop_test(t, depth_of_intervals, 0, 3);
 	suite_add_tcase(s, t);

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "jit-dump.h"
+#include "jit-symbols.h"
 #include "profile.h"
 #include "work.h"
 
@@ -141,6 +142,9 @@ void profile_free(struct profile *p)
 	hash_table_free(&p->processes);
 	for (i = 0; i < p->nrevents; i++)
 		free(p->events[i].name);
+	for (i = 1; i < p->jits.nr; i++)
+		jit_symbols_free(((struct profile_jit *)p->jits.items)[i].symbols);
+	hash_table_free(&p->jits);
 	for (i = 0; i < p->nrdumps; i++) {
 		jit_dump_close(p->dumps[i].dump);
 		free(p->dumps[i].reason);
@@ -618,16 +622,31 @@ const struct file_description *description_of(const struct profile *p,
 				   file->description : &unknown;
 }
 
-static struct module *open_jit(const struct profile *p, uint32_t pid)
+/* A process can have any number of mappings with names of their own, and has one such map. */
+static struct module *open_jit(struct profile *p, uint32_t pid)
 {
 	const struct profile_process *process = p->processes.items;
-	const uint32_t i = hash_table_find(&p->processes, &pid);
+	const struct profile_jit key = { .pid = pid };
+	struct profile_jit *jit;
+	uint32_t i, nr;
 
-	return i ? module_open_jit(pid, process[i].inner_pid, process[i].uid) :
-		   module_open_jit(pid, pid, geteuid());
+	if (!p->jits.size)
+		p->jits = (struct hash_table){ .size = sizeof(key), .key = sizeof(key.pid) };
+	nr = p->jits.nr;
+	i = hash_table_add(&p->jits, &key);
+	if (!i)
+		return NULL;
+	jit = (struct profile_jit *)p->jits.items + i;
+	if (p->jits.nr != nr) {
+		i = hash_table_find(&p->processes, &pid);
+		jit->symbols = i ? jit_symbols_read(pid, process[i].inner_pid, process[i].uid,
+						    &jit->why) :
+				   jit_symbols_read(pid, pid, geteuid(), &jit->why);
+	}
+	return jit->symbols ? module_open_jit(jit->symbols) : NULL;
 }
 
-static struct module *open_module(const struct profile *p, uint32_t number)
+static struct module *open_module(struct profile *p, uint32_t number)
 {
 	const struct profile_file *file = file_of(p, number);
 	const char *path = number > FILE_KERNEL ? string_of(p, file->path) : "";
@@ -635,9 +654,12 @@ static struct module *open_module(const struct profile *p, uint32_t number)
 	struct error why;
 
 	if (file->dump) {
-		struct jit_dump *dump = p->dumps[file->dump - 1].dump;
+		const struct profile_dump *dump = &p->dumps[file->dump - 1];
 
-		return dump ? module_open_dump(dump) : NULL;
+		if (dump->dump)
+			return module_open_dump(dump->dump);
+		p->reasons[number] = strdup(dump->reason);
+		return NULL;
 	}
 	if (path[0] == '/' && !file->pid) {
 		module = module_open_file(path, description_of(p, file), &why);

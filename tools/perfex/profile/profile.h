@@ -104,6 +104,14 @@ struct profile_sample {
 	uint64_t tsc;		/* of the first one */
 };
 
+/* What a JIT has written of the functions of a process. */
+struct profile_jit {
+	uint32_t pid;
+	/* after the key */
+	const char *why;		/* it is left out; or NULL */
+	struct jit_symbols *symbols;	/* NULL: there are none */
+};
+
 /* A file of a JIT that a process had mapped. */
 struct profile_dump {
 	uint32_t file;
@@ -137,6 +145,7 @@ struct profile {
 	struct hash_table processes;	/* not all: of struct profile_process */
 	char **reasons;		/* why a file has no module, or not all of its information, or NULL */
 	char **stripped;	/* build ID of a file without symbols, or NULL */
+	struct hash_table jits;		/* processes whose JIT's functions were looked for */
 	struct profile_dump *dumps;
 	uint32_t nrdumps;
 	struct clock_pair *clocks;	/* sorted */

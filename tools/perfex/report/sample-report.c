@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* perfex --report: print tables and trees of the samples in a file. */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -427,6 +428,13 @@ static void print_advice(FILE *f, const struct profile *p, const struct reportin
 		fprintf(f, "%s %s: %s, and is left out.\n", lines++ ? "" : "\n", path, p->reasons[i]);
 	}
 	free(weights);
+	for (i = 1; i < p->jits.nr && lines < MAX_ADVICE; i++) {
+		const struct profile_jit *jit = (struct profile_jit *)p->jits.items + i;
+
+		if (jit->why)
+			fprintf(f, "%s /tmp/perf-%" PRIu32 ".map is not read, so code of this process has no names: %s.\n",
+				lines++ ? "" : "\n", jit->pid, jit->why);
+	}
 	for (i = 0; i < p->nrdumps && lines < MAX_ADVICE; i++) {
 		if (p->dumps[i].dump)
 			continue;

@@ -399,6 +399,20 @@ static int read_dump(struct jit_dump *d, struct error *e)
 	return sort_codes(d) ? 0 : fail_with(e, "out of memory");
 }
 
+/* A process can map any number of dumps, and all that is read of them stays in memory. */
+static int read_limited(struct jit_dump *d, struct error *e)
+{
+	const struct work *before = work_on(&d->work);
+	int ret;
+
+	errno = 0;
+	ret = read_dump(d, e);
+	if (errno == ENOMEM)
+		work_no_memory();
+	work_on(before);
+	return ret;
+}
+
 /* Links are not followed here either. */
 static int open_live(uint32_t pid, const char *path, enum live_way way)
 {
@@ -476,7 +490,7 @@ static struct jit_dump *open_dump(const char *path, const struct file_identity *
 		.size = sizeof(struct jit_index), .key = sizeof(uint64_t),
 	};
 	d->path = strdup(path);
-	if (d->path && !read_dump(d, e)) {
+	if (d->path && !read_limited(d, e)) {
 		/* A process can have any number of such files. */
 		fclose(d->f);
 		d->f = NULL;

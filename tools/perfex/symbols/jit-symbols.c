@@ -16,6 +16,8 @@
 #include "symbols.h"
 
 #define MAX_SYMBOLS	(1U << 24)
+#define MAX_LINE	131072	/* with its end */
+#define MAX_LINE_TEXT	"131,071"
 
 struct symbol {
 	uint64_t start, end;
@@ -31,24 +33,25 @@ struct jit_symbols {
 	uint32_t nr;
 	struct intervals places;	/* the values are numbers of symbols, from 1 */
 	uint32_t set;
+	struct work work;
 };
 
 /*
  * Another user can make a file of that name.  Take only those of the process's own user, of this
  * user, and root's.
  */
-static FILE *take_map(int fd, const char *path, uint32_t uid, struct work *work)
+static FILE *take_map(int fd, const char *path, uint32_t uid, struct work *work, const char **why)
 {
 	struct stat st;
 	FILE *f;
 
 	if (fd < 0)
 		return NULL;
-	if (!fstat(fd, &st) && (!st.st_uid || st.st_uid == geteuid() || st.st_uid == uid) &&
-	    work_allows(work, fd, path)) {
-		f = fdopen(fd, "r");
+	if (!fstat(fd, &st) && (!st.st_uid || st.st_uid == geteuid() || st.st_uid == uid)) {
+		f = work_allows(work, fd, path) ? fdopen(fd, "r") : NULL;
 		if (f)
 			return f;
+		*why = TOO_MUCH_WORK;
 	}
 	close(fd);
 	return NULL;
@@ -75,7 +78,8 @@ static bool is_inner_pid(uint32_t pid, uint32_t inner_pid)
  * differ.  There may also be a copy where perfex can read it.  The number is that of the process
  * where it was sampled: of another one, if it is used again.
  */
-static FILE *open_map(uint32_t pid, uint32_t inner_pid, uint32_t uid, struct work *work)
+static FILE *open_map(uint32_t pid, uint32_t inner_pid, uint32_t uid, struct work *work,
+		      const char **why)
 {
 	char name[64], root[64], there[4096];
 	FILE *f = NULL;
@@ -83,13 +87,13 @@ static FILE *open_map(uint32_t pid, uint32_t inner_pid, uint32_t uid, struct wor
 	snprintf(name, sizeof(name), "/tmp/perf-%" PRIu32 ".map", inner_pid);
 	snprintf(root, sizeof(root), PROC "/%" PRIu32 "/root", pid);
 	if (below_directory(name, there, sizeof(there)))
-		f = take_map(open_named(there, O_NOFOLLOW), there, uid, work);
+		f = take_map(open_named(there, O_NOFOLLOW), there, uid, work, why);
 	if (!f && is_inner_pid(pid, inner_pid))
-		f = take_map(open_named_below(root, name, O_NOFOLLOW), name, uid, work);
+		f = take_map(open_named_below(root, name, O_NOFOLLOW), name, uid, work, why);
 	if (f)
 		return f;
 	snprintf(name, sizeof(name), "/tmp/perf-%" PRIu32 ".map", pid);
-	return take_map(open_named(name, O_NOFOLLOW), name, uid, work);
+	return take_map(open_named(name, O_NOFOLLOW), name, uid, work, why);
 }
 
 static bool parse_line(char *line, struct symbol *symbol)
@@ -128,28 +132,57 @@ static bool add_symbol(struct jit_symbols *s, const struct symbol *symbol)
 	return true;
 }
 
-struct jit_symbols *jit_symbols_read(uint32_t pid, uint32_t inner_pid, uint32_t uid,
-				     struct work *work)
+/*
+ * Return: false: with a line without an end, as a hole is, it is no map of functions.  Longer names
+ * are not shortened, as two could become one.
+ */
+static bool read_map(struct jit_symbols *s, FILE *f)
 {
-	struct jit_symbols *s = calloc(1, sizeof(*s));
-	FILE *f = s ? open_map(pid, inner_pid, uid, work) : NULL;
+	const struct work *before = work_on(&s->work);
+	static char line[MAX_LINE];
 	struct symbol symbol;
-	char *line = NULL;
-	size_t size = 0;
+	bool whole = true;
 
-	while (f && s->nr < MAX_SYMBOLS && getline(&line, &size, f) > 0) {
+	/* fgets() uses the last byte only if the line fills the others, whatever is in it. */
+	line[MAX_LINE - 1] = 'x';
+	errno = 0;
+	while (s->nr < MAX_SYMBOLS && fgets(line, sizeof(line), f)) {
+		whole = line[MAX_LINE - 1] || line[MAX_LINE - 2] == '\n';
+		if (!whole)
+			break;
+		line[MAX_LINE - 1] = 'x';
 		if (parse_line(line, &symbol) && !add_symbol(s, &symbol)) {
 			free(symbol.name);
 			break;
 		}
 	}
-	free(line);
+	if (errno == ENOMEM)
+		work_no_memory();
+	work_on(before);
+	return whole;
+}
+
+struct jit_symbols *jit_symbols_read(uint32_t pid, uint32_t inner_pid, uint32_t uid,
+				     const char **why)
+{
+	struct jit_symbols *s = calloc(1, sizeof(*s));
+	FILE *f;
+
+	*why = NULL;
+	f = s ? open_map(pid, inner_pid, uid, &s->work, why) : NULL;
+	if (f && !read_map(s, f))
+		*why = "a line of it is longer than " MAX_LINE_TEXT " bytes";
 	if (f)
 		fclose(f);
-	if (s && s->nr)
+	if (s && s->nr && !*why)
 		return s;
 	jit_symbols_free(s);
 	return NULL;
+}
+
+const struct work *jit_symbols_work(const struct jit_symbols *s)
+{
+	return &s->work;
 }
 
 static const struct symbol *find_symbol(struct jit_symbols *s, uint64_t address)

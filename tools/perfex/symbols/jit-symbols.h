@@ -12,10 +12,12 @@ struct jit_symbols;
 
 /*
  * inner_pid: the number that the process has in its own namespace.  uid: of the process
- * Return: NULL: there are none; otherwise *work is their file
+ * Return: NULL: there are none; then *why says why a file is left out; or NULL
  */
 struct jit_symbols *jit_symbols_read(uint32_t pid, uint32_t inner_pid, uint32_t uid,
-				     struct work *work);
+				     const char **why);
+/* Their file. */
+const struct work *jit_symbols_work(const struct jit_symbols *s);
 /* Return: the function's name, or NULL. */
 const char *jit_symbols_find(struct jit_symbols *s, uint64_t address);
 /* Return: false: there is no function. */

@@ -338,17 +338,15 @@ struct module *module_open_vdso(uint64_t size)
 	return open_descriptor(fd, "[vdso]", &work);
 }
 
-struct module *module_open_jit(uint32_t pid, uint32_t inner_pid, uint32_t uid)
+struct module *module_open_jit(struct jit_symbols *symbols)
 {
 	struct module *m = calloc(1, sizeof(*m));
 
-	if (!m)
-		return NULL;
-	m->jit = jit_symbols_read(pid, inner_pid, uid, &m->work);
-	if (m->jit)
-		return m;
-	free(m);
-	return NULL;
+	if (m) {
+		m->jit = symbols;
+		m->work = *jit_symbols_work(symbols);
+	}
+	return m;
 }
 
 struct module *module_open_dump(struct jit_dump *dump)
@@ -392,7 +390,6 @@ void module_close(struct module *m)
 	scopes_free(&m->scopes);
 	symbol_index_free(m->symbols);
 	plt_free(m->plt);
-	jit_symbols_free(m->jit);
 	free(m->units);
 	free(m);
 }

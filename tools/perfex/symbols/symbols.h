@@ -48,10 +48,10 @@ struct module *module_open_file(const char *path, const struct file_description 
 
 /* Return: NULL: there are no symbols, or the vDSO is not that of the running kernel. */
 struct module *module_open_vdso(uint64_t size);
-/* inner_pid: in the namespace of the process; uid: its user */
-struct module *module_open_jit(uint32_t pid, uint32_t inner_pid, uint32_t uid);
+struct jit_symbols;
 struct jit_dump;
-/* The dump remains the caller's, who closes it after the module. */
+/* Symbols and dump remain the caller's, who frees them after the module. */
+struct module *module_open_jit(struct jit_symbols *symbols);
 struct module *module_open_dump(struct jit_dump *dump);
 /* Return: the owner of the file that has the names and lines. */
 uid_t module_owner(const struct module *m);
