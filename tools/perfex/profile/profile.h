@@ -104,7 +104,7 @@ struct profile_sample {
 	uint64_t tsc;		/* of the first one */
 };
 
-/* What a JIT has written of the functions of a process. */
+/* Functions of a process, as its JIT has written them. */
 struct profile_jit {
 	uint32_t pid;
 	/* after the key */
