@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* perfex --report --annotate: samples of lines and instructions. */
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <utime.h>
 
@@ -273,12 +274,13 @@ END_TEST
 static void build(const char *program, const char *options)
 {
 	FILE *f = fopen(in_dir("p.c"), "w");
+	char command[512];
 
 	fputs(program, f);
 	fclose(f);
-	snprintf(text, sizeof(text), "${CC:-cc} -g -O1 -no-pie %s -o %s %s", options, in_dir("p"),
-		 in_dir("p.c"));
-	ck_assert_int_eq(system(text), 0);
+	snprintf(command, sizeof(command), "${CC:-cc} -g -O1 -no-pie %s -o %s/p %s/p.c", options, dir,
+		 dir);
+	ck_assert_int_eq(system(command), 0);
 }
 
 static const char *program_path(void)
@@ -334,6 +336,30 @@ START_TEST(hostile_source)
 	has_not(out, "\033");
 	ck_assert_int_eq(annotate("work", "-j"), 0);
 	has_not(out, "\033");
+}
+END_TEST
+
+/* A program gives a large file any number of names. */
+START_TEST(many_large_sources)
+{
+	size_t len = (size_t)snprintf(text, sizeof(text), "volatile int n;\nvoid work(void)\n{\n");
+	char command[512];
+	struct rusage usage;
+	unsigned int i;
+
+	for (i = 0; i < 40; i++)
+		len += (size_t)snprintf(text + len, sizeof(text) - len,
+					"#line 1 \"%s/large%u.c\"\nn = %u;\n", dir, i, i);
+	snprintf(text + len, sizeof(text) - len, "}\nint main(void)\n{ work(); return 0; }\n");
+	build(text, "-O0");
+	snprintf(command, sizeof(command), "cd %s && yes '' | head -n 400000 > large0.c && for i in $(seq 39); do ln large0.c large$i.c; done", dir);
+	ck_assert_int_eq(system(command), 0);
+	sample_work(1);
+	ck_assert_int_eq(annotate("work", "-v"), 0);
+	has(out, "/large39.c is not shown: it, or all sources together, are too large.\n");
+	has_not(out, "/large0.c is not shown");
+	getrusage(RUSAGE_CHILDREN, &usage);
+	ck_assert_int_lt(usage.ru_maxrss, 400 << 10);
 }
 END_TEST
 
@@ -599,6 +625,7 @@ static Suite *suite(void)
 	tcase_add_test(t, source_is_gone_or_newer);
 	tcase_add_test(t, hostile_source);
 	tcase_add_test(t, source_of_another);
+	tcase_add_test(t, many_large_sources);
 	tcase_add_test(t, no_lines);
 	tcase_add_test(t, function_without_size);
 	tcase_add_test(t, no_instructions);

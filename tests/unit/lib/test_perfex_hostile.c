@@ -443,7 +443,7 @@ static int note_time(void *arg, struct error *e)
 	if (!work_allows(&w, open(in_dir("f0"), O_RDONLY), in_dir("f0")))
 		work_allows(&w, open(in_dir("f1"), O_RDONLY), in_dir("f1"));
 	for (i = 0; i < 2000; i++)
-		work_looks(&w);
+		work_looks(&w, WORTH_OF_SAMPLE);
 	work_on(&w);
 	getitimer(ITIMER_PROF, &timer);
 	for (i = 0; seconds[i]; i++)

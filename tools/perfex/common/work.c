@@ -20,10 +20,9 @@
 #include "hash-table.h"
 #include "work.h"
 
-/* Seconds: of each owner, and for each byte and each place that is looked for. */
+/* Seconds: of each owner, and for each byte. */
 #define CPU		3.0
 #define CPU_OF_BYTE	0.2e-6
-#define CPU_OF_PLACE	0.5e-3
 
 /* Bytes: of each owner, and for each byte. */
 #define MEMORY		(INT64_C(96) << 20)
@@ -153,10 +152,10 @@ bool work_allows(struct work *w, int fd, const char *path)
 	return true;
 }
 
-void work_looks(const struct work *w)
+void work_looks(const struct work *w, double worth)
 {
 	if (told)
-		account_of(w->owner)->cpu += share_of(w->owner, CPU_OF_PLACE);
+		account_of(w->owner)->cpu += share_of(w->owner, worth);
 }
 
 /* ---- limits ------------------------------------------------------------------------------- */

@@ -27,8 +27,12 @@ struct work {
  */
 bool work_allows(struct work *w, int fd, const char *path);
 
+/* Seconds that a place in a file is worth: one of a sample, and an instruction of a function. */
+#define WORTH_OF_SAMPLE		0.5e-3
+#define WORTH_OF_INSTRUCTION	0.02e-3
+
 /* A place in this file is looked for: that is worth something, too. */
-void work_looks(const struct work *w);
+void work_looks(const struct work *w, double worth);
 
 /*
  * From now on, work on this file: all that is used is its owner's.  Libraries can open no files

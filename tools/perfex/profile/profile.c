@@ -426,6 +426,7 @@ struct text {
 struct places {
 	struct profile *p;
 	uint32_t from;		/* the first location */
+	double worth;		/* of each, for work_looks() */
 	struct {
 		uint32_t first, nr;	/* of place */
 	} of[MAX_AT_ONCE];
@@ -532,7 +533,7 @@ static void find_all_places(struct places *places, uint32_t to)
 		if (!module)
 			continue;
 		order[nr++] = i;
-		work_looks(module_work(module));
+		work_looks(module_work(module), places->worth);
 	}
 	if (nr)
 		qsort_r(order, nr, sizeof(order[0]), compare_by_file, p);
@@ -606,6 +607,7 @@ uint32_t profile_named_location(struct profile *p, uint32_t file, uint64_t offse
 	if (!places)
 		return 0;
 	places->p = p;
+	places->worth = WORTH_OF_INSTRUCTION;
 	places->from = number;
 	find_all_places(places, number + 1);
 	named = list_frames(places, number);
@@ -720,6 +722,7 @@ int profile_resolve(struct profile *p, struct error *e)
 		return fail_memory(e);
 	}
 	places->p = p;
+	places->worth = WORTH_OF_SAMPLE;
 	for (i = 1; named && i < p->locations.nr; i = to) {
 		to = p->locations.nr - i < MAX_AT_ONCE ? p->locations.nr : i + MAX_AT_ONCE;
 		places->from = i;

@@ -20,6 +20,7 @@ struct sources {
 		uid_t owner;
 	} *key;
 	size_t nr;
+	int64_t left;		/* for source_read() */
 };
 
 /* Return: the file, without lines if it cannot be read; NULL: no memory */
@@ -43,7 +44,7 @@ static const struct source_file *find_source(struct sources *s, const struct pro
 	if (!files || !keys)
 		return NULL;
 	s->key[s->nr] = key;
-	source_read(&s->file[s->nr], string_of(p, name), key.owner);
+	source_read(&s->file[s->nr], string_of(p, name), key.owner, &s->left);
 	return &s->file[s->nr++];
 }
 
@@ -127,6 +128,9 @@ static void print_lines(FILE *f, const struct profile *p, const struct annotated
 		if (source->refused)
 			fprintf(f, " %s is not shown: user %u, to whom the program belongs, may not read it.\n",
 				string_of(p, fn->lines[i].source), (unsigned int)module_owner(p->modules[fn->file]));
+		if (source->too_large)
+			fprintf(f, " %s is not shown: it, or all sources together, are too large.\n",
+				string_of(p, fn->lines[i].source));
 		print_newer(f, p, source, fn->lines[i].source, fn->file);
 	}
 }
@@ -253,7 +257,7 @@ static int prepare(struct annotation *a, struct profile *p, const struct reporti
 
 int annotate_text(FILE *f, struct profile *p, const struct reporting *o, struct error *e)
 {
-	struct sources sources = { 0 };
+	struct sources sources = { .left = MAX_SOURCES };
 	struct annotation a;
 	unsigned int event;
 	size_t i;
@@ -344,7 +348,7 @@ static void print_json_function(FILE *f, const struct profile *p,
 
 int annotate_json(FILE *f, struct profile *p, const struct reporting *o, struct error *e)
 {
-	struct sources sources = { 0 };
+	struct sources sources = { .left = MAX_SOURCES };
 	struct annotation a;
 	unsigned int event;
 	size_t i;

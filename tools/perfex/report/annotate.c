@@ -7,8 +7,9 @@
 #include "annotate.h"
 #include "disassemble.h"
 
-/* A function of more bytes is that of an attacker, or a damaged file. */
+/* Functions of more bytes, and a name of more functions, are an attacker's, or a file is damaged. */
 #define MAX_CODE	(1U << 18)
+#define MAX_FUNCTIONS	4096
 
 static uint32_t location_of_sample(const struct profile *p, size_t i)
 {
@@ -103,7 +104,8 @@ static struct annotated_function *add_function(struct annotation *a,
 		    a->functions[i].code.offset == new->code.offset &&
 		    a->functions[i].name == new->name)
 			return &a->functions[i];
-	functions = reallocarray(a->functions, a->nr + 1, sizeof(*functions));
+	functions = a->nr < MAX_FUNCTIONS ? reallocarray(a->functions, a->nr + 1, sizeof(*functions)) :
+					    NULL;
 	if (!functions)
 		return NULL;
 	a->functions = functions;
@@ -129,6 +131,8 @@ static int add_location(struct annotation *a, const struct profile *p, const str
 		new.code = (struct code){ .start = location->address, .offset = location->offset,
 					  .size = 1 };
 	function = add_function(a, &new);
+	if (!function && a->nr == MAX_FUNCTIONS)
+		return fail_with(e, "more than %d functions have this name", MAX_FUNCTIONS);
 	if (!function)
 		return fail_memory(e);
 	/* All of it, if it has the name itself. */
@@ -338,12 +342,15 @@ static unsigned int disassemble_at(struct disassembler *d, const struct code *co
 	return size;
 }
 
-/* Disassemble all of the code; without a disassembler, there are the addresses of samples. */
+/*
+ * Disassemble all of the code; without a disassembler, there are the addresses of samples.
+ * *left: bytes of code that may still be disassembled
+ */
 static bool list_instructions(struct annotated_function *f, struct profile *p,
-			      const uint64_t *offsets, size_t nr)
+			      const uint64_t *offsets, size_t nr, uint64_t *left)
 {
 	struct disassembler *d = f->code.bytes ? disassembler_open(f->code.machine) : NULL;
-	uint64_t at = 0, most, target, end = f->code.size < MAX_CODE ? f->code.size : MAX_CODE;
+	uint64_t at = 0, most, target, end = f->code.size < *left ? f->code.size : *left;
 	struct annotated_instruction *i;
 	char text[INSTRUCTION_LEN];
 	size_t next = 0;
@@ -363,6 +370,7 @@ static bool list_instructions(struct annotated_function *f, struct profile *p,
 		ok = i->text;
 	}
 	disassembler_close(d);
+	*left -= at < *left ? at : *left;
 	for (; ok && next < nr; next++)
 		if (offsets[next] - f->code.offset >= at || !f->disassembled)
 			ok = add_instruction(f, offsets[next]);
@@ -524,7 +532,7 @@ static int compare_functions(const void *a, const void *b)
 int annotation_count(struct annotation *a, struct profile *p, unsigned int event,
 		     struct error *e)
 {
-	uint64_t *offsets;
+	uint64_t *offsets, left = MAX_CODE;
 	size_t i, nr;
 	bool ok = true;
 
@@ -533,7 +541,7 @@ int annotation_count(struct annotation *a, struct profile *p, unsigned int event
 
 		free_results(f);
 		offsets = find_offsets(f, p, &nr);
-		ok = offsets && list_instructions(f, p, offsets, nr) && name_instructions(f, p);
+		ok = offsets && list_instructions(f, p, offsets, nr, &left) && name_instructions(f, p);
 		free(offsets);
 		if (!ok)
 			break;

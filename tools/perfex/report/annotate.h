@@ -70,13 +70,18 @@ struct source_file {
 	size_t nr;
 	int64_t modified;	/* seconds */
 	bool refused;		/* the owner of the program may not read it */
+	bool too_large;		/* for what was left */
 };
 
+/* A program can name any number of files, or one file by any number of names. */
+#define MAX_SOURCES	(INT64_C(32) << 20)
+
 /*
- * Read the file that a program of this owner names.
+ * Read the file that a program of this owner names.  *left: bytes that all files may still take;
+ * at first MAX_SOURCES
  * Return: false: it cannot be read, or must not be.
  */
-bool source_read(struct source_file *s, const char *path, uid_t owner);
+bool source_read(struct source_file *s, const char *path, uid_t owner, int64_t *left);
 /* Return: a descriptor, or -1. */
 int source_open(const char *path, uid_t owner, bool *refused);
 /* Return: line number 1 and so on, without tabs and what would command a terminal; or NULL */

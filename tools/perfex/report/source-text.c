@@ -8,15 +8,24 @@
 
 #include "annotate.h"
 
-/* A larger file is no source. */
-#define MAX_SOURCE	(16 << 20)
-#define MAX_LINES	(1U << 21)
+/* Bytes that a line takes beside its text. */
+#define COST_OF_LINE	40
 #define TAB		8
+
+/* Return: how many bytes the line has with spaces for its tabs. */
+static size_t clean_length(const char *line, size_t len)
+{
+	size_t i, at = 0;
+
+	for (i = 0; i < len; i++)
+		at += line[i] == '\t' ? TAB - at % TAB : 1;
+	return at;
+}
 
 /* Return: the line with spaces for its tabs; the caller frees it. */
 static char *clean_line(const char *line, size_t len)
 {
-	char *text = malloc(len * TAB + 1);
+	char *text = malloc(clean_length(line, len) + 1);
 	size_t i, at = 0;
 
 	if (!text)
@@ -39,8 +48,6 @@ static bool add_line(struct source_file *s, const char *line, size_t len)
 {
 	char **lines;
 
-	if (s->nr == MAX_LINES)
-		return false;
 	/* There is room for a power of two. */
 	if (!(s->nr & (s->nr - 1))) {
 		lines = reallocarray(s->lines, s->nr ? s->nr * 2 : 1, sizeof(*lines));
@@ -52,15 +59,39 @@ static bool add_line(struct source_file *s, const char *line, size_t len)
 	return s->lines[s->nr] && ++s->nr;
 }
 
-bool source_read(struct source_file *s, const char *path, uid_t owner)
+/* Return: false: it is too large; then there are no lines. */
+static bool read_lines(struct source_file *s, FILE *f, int64_t *left)
+{
+	const int64_t before = *left;
+	char *line = NULL;
+	size_t size = 0;
+	ssize_t len;
+
+	/* The file may grow: no line is longer than what is left. */
+	while ((len = getline(&line, &size, f)) > 0) {
+		if (line[len - 1] == '\n')
+			len--;
+		if (len && line[len - 1] == '\r')
+			len--;
+		*left -= (int64_t)clean_length(line, (size_t)len) + COST_OF_LINE;
+		if (*left < 0 || !add_line(s, line, (size_t)len))
+			break;
+	}
+	free(line);
+	if (*left >= 0)
+		return true;
+	source_free(s);
+	/* Reading it took time, and there may be any number of its kind. */
+	*left = before / 2;
+	return false;
+}
+
+bool source_read(struct source_file *s, const char *path, uid_t owner, int64_t *left)
 {
 	bool refused;
 	int fd = source_open(path, owner, &refused);
 	FILE *f = fd >= 0 ? fdopen(fd, "r") : NULL;
-	char *line = NULL;
-	size_t size = 0;
 	struct stat st;
-	ssize_t len;
 
 	memset(s, 0, sizeof(*s));
 	s->refused = refused;
@@ -69,18 +100,10 @@ bool source_read(struct source_file *s, const char *path, uid_t owner)
 			close(fd);
 		return false;
 	}
-	if (!fstat(fd, &st) && st.st_size <= MAX_SOURCE) {
+	if (!fstat(fd, &st)) {
 		s->modified = st.st_mtime;
-		while ((len = getline(&line, &size, f)) > 0) {
-			if (line[len - 1] == '\n')
-				len--;
-			if (len && line[len - 1] == '\r')
-				len--;
-			if (!add_line(s, line, (size_t)len))
-				break;
-		}
+		s->too_large = st.st_size > *left || !read_lines(s, f, left);
 	}
-	free(line);
 	fclose(f);
 	return s->nr;
 }

@@ -243,7 +243,7 @@ static bool report_address(struct unwinder *u, uint64_t address)
 		work = find_file(u, &map, address);
 	if (!work)
 		return false;
-	work_looks(work);
+	work_looks(work, WORTH_OF_SAMPLE);
 	/* Most frames are in the file of the one before: then this does nothing. */
 	work_on(work);
 	return true;
