@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "power.h"
 #include "suite.h"
 
 #define WATCHDOG "/proc/sys/kernel/nmi_watchdog"
@@ -220,6 +221,26 @@ START_TEST(watchdog_runs_while_counting)
 	ck_assert_uint_lt(fixed - general, 2000);
 	assert_ok(call(fd, VPERFCTR_UNLINK, NULL));
 	check_perf();
+}
+END_TEST
+
+/* The registers are lost while the machine sleeps: both go on when it wakes. */
+START_TEST(goes_on_after_sleep)
+{
+	int fd = open_state(0);
+	const struct vperfctr_page *page = map_state(fd);
+	double interval;
+
+	if (!can_sleep())
+		return;
+	start(fd);
+	sleep_and_wake();
+	check_counts(page);
+	interval = nmi_interval();
+	ck_assert_double_ge(interval, 0.8 * INTERVAL);
+	ck_assert_double_le(interval, 1.2 * INTERVAL);
+	check_counts(page);
+	check_fact("watchdog: kept\nperf: none\n");
 }
 END_TEST
 
@@ -437,6 +458,7 @@ static void add(TCase *tc)
 	tcase_add_unchecked_fixture(tc, NULL, set_watchdog);
 	tcase_add_test(tc, info_lacks_its_counter);
 	tcase_add_test(tc, watchdog_runs_while_counting);
+	tcase_add_test(tc, goes_on_after_sleep);
 	tcase_add_test(tc, lock_up_is_found);
 	tcase_add_test(tc, watchdog_runs_while_sampling);
 	tcase_add_test(tc, switched_while_counting);

@@ -8,18 +8,7 @@
 
 #include "cpus.h"
 #include "overflow.h"
-
-#define POWER "/sys/power/"
-
-static bool can_sleep(void)
-{
-	char states[100] = "";
-
-	if (access(POWER "pm_test", W_OK))
-		return false;
-	read_file(POWER "state", states, sizeof(states));
-	return strstr(states, "mem");
-}
+#include "power.h"
 
 static u64 counted(int fd)
 {
@@ -36,15 +25,6 @@ static __attribute__((noinline, noclone)) u64 measure(int fd, unsigned long n)
 
 	loop(n);
 	return counted(fd) - before;
-}
-
-static void sleep_and_wake(void)
-{
-	/* The delay in this state, in seconds of virtual time. */
-	write_file("/sys/module/suspend/parameters/pm_test_delay", "0");
-	write_file(POWER "pm_test", "core");
-	write_file(POWER "state", "mem");
-	write_file(POWER "pm_test", "none");
 }
 
 /* The thread that suspends the machine is counted, by a general or a fixed counter. */
