@@ -96,7 +96,18 @@ static const struct {
 	{ "stat -e r1a8 true", 0, "1,000,000  r1a8" },
 	{ "stat -e cpu/event=0xc0/ true", FAILS, "raw events of a core are rUUEE here" },
 	{ "stat -e cpu/instructions/u true", 0, "1,000,000  instructions:u" },
-	{ "stat -e duration_time true", FAILS, "perfex always prints the elapsed time" },
+	{ "stat -e duration_time true", 0, "  ns duration_time\n" },
+	{ "stat -e '{duration_time,cycles}:u' true", 0, "  ns duration_time\n" },
+	{ "stat -e duration_time,cycles -a true", 0, "  ns duration_time\n" },
+	{ "stat -e duration_time,cycles -I 100 true", 0, "  ns duration_time\n" },
+	{ "stat -e duration_time -x, true", 0, ",ns,duration_time," },
+	{ "stat -e duration_time -j true", 0, "\"unit\" : \"ns\", \"event\" : \"duration_time\"" },
+	{ "stat -r 2 -e user_time,system_time true", 0, "  ns system_time          ( +- " },
+	{ "stat -e user_time -I 100 true", FAILS, "with -p, -t, -a, -C, -I, -D and --control count cycles:u, or task-clock" },
+	{ "stat -e system_time -a true", FAILS, "count cycles:k, or task-clock" },
+	{ "record -e duration_time true", FAILS, "sample an event of the processor" },
+	{ "top -e duration_time --per-cpu", FAILS, "'duration_time' is for perfex stat" },
+	{ "list duration_time", ON_OUT, "duration_time                             software\n" },
 	{ "stat -e sched:sched_switch true", FAILS, "is a tracepoint of the kernel: use perf stat" },
 	{ "stat -e power/energy-pkg/ true", FAILS, "is energy (RAPL)" },
 	{ "stat -B -e cycles:u true", 0, "1,000,000  cycles:u" },
@@ -402,6 +413,51 @@ START_TEST(diff_of_counts)
 }
 END_TEST
 
+/* Return: the number of lines of intervals of -x; their last time, and the sum of their counts. */
+static unsigned int add_intervals(double *at, double *sum)
+{
+	char *line = err, *rest = err;
+	unsigned int nr = 0;
+	double count;
+
+	*sum = 0;
+	while ((line = strsep(&rest, "\n")))
+		if (sscanf(line, "%lf,%lf,ns,duration_time", at, &count) == 2) {
+			*sum += count / 1e9;
+			nr++;
+		}
+	return nr;
+}
+
+/* The times of all intervals are the whole, but for what -D leaves out. */
+START_TEST(duration_of_intervals)
+{
+	double at, sum;
+
+	ck_assert_int_eq(perfex("stat", "-I", "40", "-x,", "-e", "duration_time", "sleep", "0.1"), 0);
+	ck_assert_uint_ge(add_intervals(&at, &sum), 2);
+	ck_assert_double_eq_tol(sum, at, 1e-6);
+	ck_assert_int_eq(perfex("stat", "-I", "40", "-D", "60", "-x,", "-e", "duration_time", "sleep",
+				"0.1"), 0);
+	ck_assert_uint_ge(add_intervals(&at, &sum), 2);
+	ck_assert_double_gt(sum, 0);
+	ck_assert_double_le(sum, at - 0.06);
+}
+END_TEST
+
+/* The mean of several runs, and its deviation. */
+START_TEST(duration_of_runs)
+{
+	double mean;
+
+	ck_assert_int_eq(perfex("stat", "-r", "3", "-x,", "-e", "duration_time", "sleep", "0.02"), 0);
+	ck_assert_int_eq(sscanf(err, "%lf,ns,duration_time,", &mean), 1);
+	ck_assert_double_ge(mean, 0.02e9);
+	ck_assert_double_le(mean, 20e9);
+	has(err, "%,");
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("perfex-of-perf");
@@ -413,6 +469,8 @@ static Suite *suite(void)
 	tcase_add_loop_test(t, options_of, 0, (int)ARRAY_SIZE(options_of_perf));
 	tcase_add_test(t, script);
 	tcase_add_test(t, diff_of_counts);
+	tcase_add_test(t, duration_of_intervals);
+	tcase_add_test(t, duration_of_runs);
 	suite_add_tcase(s, t);
 	return s;
 }

@@ -126,9 +126,18 @@ bool is_generic(const char *name);
 
 /* ---- places of counts ---------------------------------------------------------- */
 
-/* Software counters by the bit of VPERFCTR_SOFT_*, and page faults of both sorts. */
+/* Times of a run that perfex measures itself: bits of an event's `soft` that the kernel has not. */
+#define TIME_ELAPSED		0x20000000U
+#define TIME_USER		0x40000000U
+#define TIME_SYSTEM		0x80000000U
+#define TIMES_OF_RUN			(TIME_ELAPSED | TIME_USER | TIME_SYSTEM)
+
+/* Software counters by the bit of VPERFCTR_SOFT_*, page faults of both sorts, and these times. */
 #define SOFT_PAGE_FAULTS	VPERFCTR_NR_SOFT
-#define NR_SOFT			(VPERFCTR_NR_SOFT + 1)
+#define SOFT_ELAPSED		(VPERFCTR_NR_SOFT + 1)
+#define SOFT_USER		(VPERFCTR_NR_SOFT + 2)
+#define SOFT_SYSTEM		(VPERFCTR_NR_SOFT + 3)
+#define NR_SOFT			(VPERFCTR_NR_SOFT + 4)
 
 /* Return: the place of event i in sums->pmc: software events are not in there. */
 unsigned int event_pmc(const struct events *events, unsigned int i);
@@ -136,8 +145,23 @@ unsigned int event_pmc(const struct events *events, unsigned int i);
 /* Return: the place of a software event in sums->soft. */
 unsigned int event_soft(const struct vperfctr_event *event);
 
+/* True if it is a time that perfex measures, in nanoseconds. */
+static inline bool is_time(const struct vperfctr_event *event)
+{
+	return event->soft & TIMES_OF_RUN;
+}
+
+/* True if it is a time that only a command has which was run to its end. */
+static inline bool is_time_of_command(const struct vperfctr_event *event)
+{
+	return event->soft & (TIME_USER | TIME_SYSTEM);
+}
+
 /* Return: the i-th generic name, or NULL. */
 const char *events_generic_name(unsigned int i);
+
+/* Describe the i-th time that perfex measures.  Return: its description, or NULL. */
+const char *events_time(unsigned int i, struct vperfctr_event *event);
 
 /* ---- counters ---------------------------------------------------------------- */
 
@@ -301,6 +325,8 @@ struct result {
  */
 int result_finish(struct result *r, struct error *e);
 struct part *result_add_part(struct result *r, const struct sums *sums);
+/* Put the times of the run among the sums. */
+void result_add_times(struct result *r);
 void result_free(struct result *r);
 
 static inline double seconds_since(const struct timespec *start)
@@ -309,6 +335,11 @@ static inline double seconds_since(const struct timespec *start)
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (double)(now.tv_sec - start->tv_sec) + (double)(now.tv_nsec - start->tv_nsec) / 1e9;
+}
+
+static inline uint64_t nanoseconds(double seconds)
+{
+	return (uint64_t)(seconds * 1e9 + 0.5);
 }
 
 /* Mean and deviation of a number in several runs. */

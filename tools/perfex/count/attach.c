@@ -1107,6 +1107,7 @@ static int count_attached(struct session *s, char **argv, double timeout,
 		return err;
 	r->status = *argv ? run_status(s->wstatus) : 0;
 	collect_counts(s, r, e);
+	result_add_times(r);
 	if (s->interval->ms && r->counted)
 		s->interval->fn(s->interval->arg, r->elapsed, &r->total, r->parts);
 	return 0;

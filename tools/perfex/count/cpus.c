@@ -738,6 +738,7 @@ int cpus_count(struct cpus *cpus, char **argv, double timeout,
 		return -1;
 	snprintf(r->scope, sizeof(r->scope), cpus->nr == 1 ? "%u CPU" : "%u CPUs", cpus->nr);
 	r->total = r->counts.own;
+	result_add_times(r);
 	judge_cpus(cpus, r, e);
 	if (interval->ms)
 		interval->fn(interval->arg, r->elapsed, &r->total, cpus->read);

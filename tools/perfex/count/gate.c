@@ -146,12 +146,13 @@ static int set_closed(struct gate *gate, bool closed, gate_read_fn *read, void *
 	if (err)
 		return err;
 	for (i = 0; i < gate->nr; i++) {
-		const struct sums *now = i ? &parts[i - 1].sums : &sums;
+		struct sums now = i ? parts[i - 1].sums : sums;
 
+		now.soft[SOFT_ELAPSED] = nanoseconds(gate->now);
 		if (closed)
-			gate->since[i] = *now;
+			gate->since[i] = now;
 		else
-			add_left_out(gate, i, now);
+			add_left_out(gate, i, &now);
 	}
 	gate->closed = closed;
 	return 0;
@@ -239,6 +240,7 @@ int gate_step(struct gate *gate, double now, gate_read_fn *read, void *arg)
 
 	if (!gate || !gate->used)
 		return 0;
+	gate->now = now;
 	if (gate->opens_at >= 0 && now >= gate->opens_at) {
 		gate->opens_at = -1;
 		err = set_closed(gate, false, read, arg);

@@ -13,6 +13,7 @@ struct gate {
 	bool used;
 	bool closed;
 	double opens_at;	/* seconds after the start; negative: only by a command */
+	double now;		/* seconds after the start */
 	int control, ack;	/* descriptors; -1: none */
 	bool opened_ack;	/* close both at the end */
 	char line[64];		/* a command that has not come wholly */

@@ -108,6 +108,8 @@ static struct remark find_remark(const struct events *events, const struct sums 
 						  "%.3f CPUs utilized", "CPUs utilized" };
 		return remark;
 	}
+	if (is_time(event))
+		return remark;
 	if (!event->soft)
 		remark = find_ratio(events, sums, i);
 	return !remark.unit && ns > 0 ? find_rate(event, count, ns) : remark;
@@ -152,6 +154,7 @@ struct table {
 	const struct series *series;	/* or NULL */
 	const char *bold, *faint, *plain;	/* empty but on a terminal */
 	int remark_width;	/* of the rows of events, where a column follows */
+	bool part;		/* the times of a command are those of the whole */
 };
 
 /* True if a row is about a part. */
@@ -227,15 +230,16 @@ static const struct spread *event_spread(const struct events *events, const stru
 /* The thread time is in milliseconds, as perf has it. */
 static const char *event_unit(const struct vperfctr_event *event)
 {
-	return is_clock(event) ? "msec" : "";
+	return is_clock(event) ? "msec" : is_time(event) ? "ns" : "";
 }
 
 #define LABEL_LEN	(sizeof(((struct vperfctr_event *)0)->name) + sizeof("msec "))
 
 static char *event_label(char *buf, const struct vperfctr_event *event)
 {
-	snprintf(buf, LABEL_LEN, "%s%s%s", event_unit(event), is_clock(event) ? " " : "",
-		 event->name);
+	const char *unit = event_unit(event);
+
+	snprintf(buf, LABEL_LEN, "%s%s%s", unit, *unit ? " " : "", event->name);
 	return buf;
 }
 
@@ -267,6 +271,8 @@ static void print_counts(const struct table *t, const struct sums *sums, double 
 		uint64_t n;
 
 		print_refused(t, &done, i);
+		if (t->part && is_time_of_command(&events->ev[i]))
+			continue;
 		event_label(name, &events->ev[i]);
 		if (sums) {
 			n = event_count(events, sums, i);
@@ -365,11 +371,13 @@ static void print_table(const struct table *t, const struct sums *sums, double c
 
 static void print_parts(const struct table *t, const struct result *r)
 {
+	struct table part = *t;
 	unsigned int i;
 
+	part.part = true;
 	for (i = 0; i < r->nrparts; i++) {
 		fprintf(t->f, "\n Of these, %s:\n\n", r->parts[i].name);
-		print_table(t, &r->parts[i].sums, 0, r->elapsed);
+		print_table(&part, &r->parts[i].sums, 0, r->elapsed);
 	}
 }
 
@@ -428,7 +436,7 @@ static struct table make_table(const struct printing *p, const char *prefix)
 	const bool colours = has_colours(p->f);
 	struct table t = {
 		p, p->f, NAME_WIDTH, prefix, "", p->series,
-		colours ? "\033[1m" : "", colours ? "\033[2m" : "", colours ? "\033[m" : "", 0,
+		colours ? "\033[1m" : "", colours ? "\033[2m" : "", colours ? "\033[m" : "", 0, false,
 	};
 	unsigned int i;
 
@@ -1048,7 +1056,8 @@ void print_control(FILE *f, const struct events *events, const struct kinds *kin
 
 	for (i = 0; i < events->nr; i++) {
 		if (events->ev[i].soft) {
-			fprintf(f, "perfex: %s: counted by the kernel\n", events->ev[i].name);
+			fprintf(f, "perfex: %s: %s\n", events->ev[i].name, is_time(&events->ev[i]) ?
+				"measured by perfex" : "counted by the kernel");
 			continue;
 		}
 		for (k = 0; k < kinds->nr; k++)

@@ -559,6 +559,7 @@ int run_command(char **argv, const struct vperfctr_control *control, const char 
 		judge_counts(r, wstatus, control, perf, e);
 	if (by_usage(perf))
 		strcpy(r->scope, "with its threads, and the children that it waited for");
+	result_add_times(r);
 	if (interval->ms && r->counted)
 		interval->fn(interval->arg, r->elapsed, &r->total, NULL);
 	return 0;

@@ -165,6 +165,18 @@ int result_finish(struct result *r, struct error *e)
 	return r->complete ? 0 : -1;
 }
 
+void result_add_times(struct result *r)
+{
+	unsigned int i;
+
+	r->total.soft[SOFT_ELAPSED] = nanoseconds(r->elapsed);
+	r->total.soft[SOFT_USER] = nanoseconds(r->user);
+	r->total.soft[SOFT_SYSTEM] = nanoseconds(r->system);
+	/* The parts are counted at the same time. */
+	for (i = 0; i < r->nrparts; i++)
+		r->parts[i].sums.soft[SOFT_ELAPSED] = r->total.soft[SOFT_ELAPSED];
+}
+
 /* The caller fills in the name.  Return: NULL if there is no memory. */
 struct part *result_add_part(struct result *r, const struct sums *sums)
 {

@@ -15,8 +15,6 @@ static const struct {
 	{ "alignment-faults", NULL }, { "bpf-output", NULL }, { "cgroup-switches", NULL },
 	{ "dummy", NULL }, { "emulation-faults", NULL },
 	{ "cpu-clock", "count task-clock" },
-	{ "duration_time", "leave it out, as perfex always prints the elapsed time" },
-	{ "system_time", "count cycles:k" }, { "user_time", "count cycles:u" },
 };
 
 /* perf's names of hardware events: the nearest one here, and a word for perfex list. */

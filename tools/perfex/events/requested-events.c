@@ -2,6 +2,7 @@
 /* The events that are asked for, by name. */
 #include <errno.h>
 #include <stdlib.h>
+#include <strings.h>
 
 #include "perfex.h"
 #include "refused.h"
@@ -20,8 +21,47 @@ unsigned int event_pmc(const struct events *events, unsigned int i)
 	return n;
 }
 
+/* perf's names of the times that perfex measures. */
+static const struct {
+	const char *name, *description;
+	uint32_t time;
+} times[] = {
+	{ "duration_time", "elapsed time (nanoseconds, perfex stat)", TIME_ELAPSED },
+	{ "user_time", "a command's time in user mode (nanoseconds, perfex stat)", TIME_USER },
+	{ "system_time", "a command's time in kernel mode (nanoseconds, perfex stat)", TIME_SYSTEM },
+};
+
+const char *events_time(unsigned int i, struct vperfctr_event *event)
+{
+	if (i >= ARRAY_SIZE(times))
+		return NULL;
+	*event = (struct vperfctr_event){ .soft = times[i].time };
+	strcpy(event->name, times[i].name);
+	return times[i].description;
+}
+
+/* Return: false: it is no time.  In perf, modes change nothing about it. */
+static bool find_time(struct vperfctr_event *event, const char *name)
+{
+	const size_t length = strcspn(name, ":");
+	const char *modes = name + length;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(times); i++) {
+		if (strlen(times[i].name) != length || strncasecmp(name, times[i].name, length) ||
+		    (*modes && (!modes[1] || modes[1 + strspn(modes + 1, "uk")])))
+			continue;
+		events_time(i, event);
+		return true;
+	}
+	return false;
+}
+
 unsigned int event_soft(const struct vperfctr_event *event)
 {
+	if (is_time(event))
+		return event->soft == TIME_ELAPSED ? SOFT_ELAPSED :
+		       event->soft == TIME_USER ? SOFT_USER : SOFT_SYSTEM;
 	if (event->soft == VPERFCTR_SOFT_PAGE_FAULTS)
 		return SOFT_PAGE_FAULTS;
 	return (unsigned int)__builtin_ctz(event->soft);
@@ -62,6 +102,10 @@ static int add_event(struct events *events, const char *name, const struct vperf
 	if (events->nr == VPERFCTR_MAX_CTRS)
 		return fail_with(e, "too many events: %u at most, and this processor has %u counters",
 				 VPERFCTR_MAX_CTRS, info->nrctrs);
+	if (find_time(event, name)) {
+		events->group[events->nr++] = 0;
+		return 0;
+	}
 	err = vperfctr_event(event, name, info, &why);
 	if (err && err != -EPERM && event_of_perf(event, name, info))
 		err = 0;

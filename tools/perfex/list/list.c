@@ -102,6 +102,10 @@ static int print_event(const struct vperfctr_event *event, const char *descripti
 
 static void list_kind(const struct vperfctr_info *info, struct listing *l)
 {
+	struct vperfctr_event event;
+	const char *description;
+	unsigned int i;
+
 	if (info->nrkinds > 1) {
 		fprintf(l->f, "%son CPUs ", l->nr ? "\n" : "");
 		print_kind_cpus(l->f, info->kind);
@@ -110,6 +114,8 @@ static void list_kind(const struct vperfctr_info *info, struct listing *l)
 	if (vperfctr_event_list(info, print_event, l) == -ENOENT)
 		fputs("perfex: libpfm4 does not know this processor's other events: there are raw codes\n",
 		      stderr);
+	for (i = 0; (description = events_time(i, &event)); i++)
+		print_event(&event, description, l);
 	if (l->sort == SORT_ANY || l->sort == SORT_METRICS)
 		l->nr += metrics_list(l->f, l->words, l->all, l->bold, info);
 }

@@ -5,20 +5,46 @@
 
 #define TOP_COLUMNS	4	/* of perfex top without -e */
 
-/* The module counts these for threads only. */
+/* The module counts these for threads only, and CPUs only with an event of the processor. */
 static int refuse_software(const struct events *events, struct error *e)
 {
-	unsigned int i;
+	unsigned int i, nrtimes = 0;
 
 	for (i = 0; i < events->nr; i++)
-		if (events->ev[i].soft)
+		if (is_time(&events->ev[i]))
+			nrtimes++;
+		else if (events->ev[i].soft)
 			break;
-	if (i == events->nr)
+	if (i == events->nr && (!nrtimes || nrtimes < events->nr))
 		return 0;
-	fail_with(e, "the module counts '%s' for threads, and not for CPUs: leave it out, or count by perf_event",
-		  events->ev[i].name);
+	if (i < events->nr)
+		fail_with(e, "the module counts '%s' for threads, and not for CPUs: leave it out, or count by perf_event",
+			  events->ev[i].name);
+	else
+		fail_with(e, "the module counts CPUs by events of the processor: add one, or count by perf_event");
 	e->unusable = true;
 	return -1;
+}
+
+/* The kernel tells the times of a command in its modes when it has ended, and for all of it. */
+static int refuse_times(const struct choice *choice, struct error *e)
+{
+	const struct count_options *c = choice->counting;
+	const struct events *events = choice->events;
+	const struct stat_options *o = choice->o;
+	unsigned int i;
+
+	for (i = 0; i < events->nr; i++) {
+		const char *name = events->ev[i].name;
+
+		if (is_time(&events->ev[i]) && (o->top || o->prometheus))
+			return fail_with(e, "'%s' is for perfex stat: leave it out here", name);
+		if (is_time_of_command(&events->ev[i]) &&
+		    (c->targets.nr || counts_cpus(c) || o->interval || o->delay || o->control))
+			return fail_with(e, "'%s' is the time of a command, from its start to its end: with -p, -t, -a, -C, -I, -D and --control count cycles%s, or task-clock",
+					 name, events->ev[i].soft == TIME_USER ? ":u" : ":k");
+	}
+	return 0;
 }
 
 /* Add the metrics that are asked for, and their events. */
@@ -54,7 +80,7 @@ int choose_events(const struct kinds *kinds, void *arg, struct error *e)
 	if (o->detail && !choice->counting->events.nr && !counts_cpus(choice->counting))
 		events_software(events, kinds->info, kinds->nr);
 	events->asked = events->nr;
-	if (choose_metrics(kinds, choice, e))
+	if (choose_metrics(kinds, choice, e) || refuse_times(choice, e))
 		return -1;
 	if (choice->refused.nr && (o->strict || !events->nr))
 		return refusals_fail(&choice->refused, e);

@@ -21,7 +21,7 @@ static char *list_names(const struct events *events, unsigned int nr, unsigned i
 	if (!f)
 		return NULL;
 	for (i = 0; i < nr; i++)
-		if (group == ALL_GROUPS || events->group[i] == group)
+		if ((group == ALL_GROUPS || events->group[i] == group) && !is_time(&events->ev[i]))
 			fprintf(f, "%s,", events->ev[i].name);
 	fputs("task-clock", f);
 	fclose(f);
@@ -29,7 +29,8 @@ static char *list_names(const struct events *events, unsigned int nr, unsigned i
 }
 
 /* getrusage(2) has these. */
-#define SOFT_OF_USAGE	(VPERFCTR_SOFT_TASK_CLOCK | VPERFCTR_SOFT_CONTEXT_SWITCHES | VPERFCTR_SOFT_PAGE_FAULTS)
+#define SOFT_OF_USAGE	(VPERFCTR_SOFT_TASK_CLOCK | VPERFCTR_SOFT_CONTEXT_SWITCHES | VPERFCTR_SOFT_PAGE_FAULTS | \
+			 TIMES_OF_RUN)
 
 /*
  * True if perf_event may count nothing at all here, and what the kernel tells of each process that
@@ -82,6 +83,10 @@ static int refuse_for_perf(struct choice *choice, const struct error *module, st
 	while (i < events->nr) {
 		const char *name = events->ev[i].name;
 
+		if (is_time(&events->ev[i])) {
+			i++;
+			continue;
+		}
 		err = vperfctr_perf_open(&v, name, 0, VPERFCTR_PERF_EXEC | VPERFCTR_PERF_RAW, &why);
 		if (!err) {
 			vperfctr_close(v);

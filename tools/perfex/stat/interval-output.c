@@ -53,7 +53,7 @@ static void write_metrics(struct ticks *t, const struct part *parts)
 static void on_interval(void *arg, double at, const struct sums *sums, const struct part *parts)
 {
 	struct ticks *t = arg;
-	struct sums difference, open = *sums;
+	struct sums difference, open = *sums, part;
 	unsigned int i;
 
 	if (t->o->prometheus) {
@@ -62,13 +62,19 @@ static void on_interval(void *arg, double at, const struct sums *sums, const str
 	}
 	if (parts && t->open) {
 		memcpy(t->open, parts, t->printing->nrparts * sizeof(*parts));
+		for (i = 0; i < t->printing->nrparts; i++)
+			t->open[i].sums.soft[SOFT_ELAPSED] = nanoseconds(at);
 		parts = t->open;
 	}
+	open.soft[SOFT_ELAPSED] = nanoseconds(at);
 	gate_subtract(&t->gate, &open, t->open);
 	take_difference(&difference, &open, &t->before);
 	for (i = 0; parts && i < t->printing->nrparts; i++) {
 		t->parts[i] = parts[i];
-		take_difference(&t->parts[i].sums, &parts[i].sums, &t->parts_before[i]);
+		part = parts[i].sums;
+		if (!t->open)
+			part.soft[SOFT_ELAPSED] = nanoseconds(at);
+		take_difference(&t->parts[i].sums, &part, &t->parts_before[i]);
 	}
 	if (t->o->top) {
 		top_print(t->printing, at, &difference, t->parts, !t->any);

@@ -115,7 +115,7 @@ void make_control(struct vperfctr_control *control, struct vperfctr_ctr *chosen,
 		if (events->group[i] != group)
 			continue;
 		if (events->ev[i].soft) {
-			vperfctr_control_add_soft(control, events->ev[i].soft);
+			vperfctr_control_add_soft(control, events->ev[i].soft & ~TIMES_OF_RUN);
 			continue;
 		}
 		at[control->nractrs] = event_pmc(events, i);
@@ -142,7 +142,9 @@ static void merge_series(struct series *all, const struct series *group,
 	for (i = 0; i < control->nractrs; i++)
 		all->pmc[at[i]] = group->pmc[i];
 	if (control->soft)
-		memcpy(all->soft, group->soft, sizeof(all->soft));
+		memcpy(all->soft, group->soft, SOFT_ELAPSED * sizeof(*all->soft));
+	for (i = SOFT_ELAPSED; i < NR_SOFT; i++)
+		spread_merge(&all->soft[i], &group->soft[i]);
 	spread_merge(&all->tsc, &group->tsc);
 	spread_merge(&all->elapsed, &group->elapsed);
 	spread_merge(&all->cpu_time, &group->cpu_time);
