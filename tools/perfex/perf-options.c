@@ -6,7 +6,7 @@
 
 #include "option-table.h"
 
-#define GROUPS		"perfex counts threads or CPUs, and no control groups: use perf stat for these"
+#define GROUPS		"-p $(paste -sd, /sys/fs/cgroup/NAME/cgroup.procs) takes the processes of a control group, with what they start"
 #define NODES		"--per-socket and --per-core print sums of CPUs"
 #define TRACEPOINTS	"there are no tracepoints: use perf for these"
 #define BRANCHES	"samples have no branch records: use perf record -b"
@@ -53,7 +53,7 @@ static const struct {
 	{ "top", "-j --branch-filter", "samples have no branch records, and perfex stat -I MS -j prints JSON" },
 	{ "record", "-d --data -W --weight --phys-data --data-page-size --code-page-size", MEMORY },
 	{ "record", "-D --delay", "start the program, and sample it by -p" },
-	{ "record top", "-G --cgroup --all-cgroups", "perfex samples threads or CPUs, and no control groups: use perf record for these" },
+	{ "record top", "-G --cgroup --all-cgroups", GROUPS },
 	{ "record", "-I --intr-regs --user-regs", "-g dwarf writes the registers that unwinding needs" },
 	{ "record", "-k --clockid", "samples have the time stamp counter, and the times of JITs are matched with it" },
 	{ "record top", "-m --mmap-pages", RING },

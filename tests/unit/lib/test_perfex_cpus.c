@@ -749,7 +749,7 @@ static const struct {
 	{ { "perfex", "-a", "--prometheus=x", "-o", "/dev/null", "true" }, "--prometheus prints to its file" },
 	{ { "perfex", "-a", "--prometheus=x", "-r2", "true" }, "--prometheus prints to its file" },
 	{ { "perfex", "-C" }, "option -C needs an argument" },
-	{ { "perfex", "-aG", "x" }, "there is no -G, which perf stat has: perfex counts threads or CPUs" },
+	{ { "perfex", "-aG", "x" }, "there is no -G, which perf stat has: -p $(paste -sd, " },
 	{ { "perfex", "-a", "-e", "cs", "true" }, "the module counts 'cs' for threads, and not for CPUs" },
 };
 

@@ -128,7 +128,8 @@ static const struct {
 	{ "stat -o counts --append -e cycles:u true", 0, "" },
 	{ "stat -i -e cycles:u true", 0, "1,000,000  cycles:u" },
 	{ "stat -v -e cycles:u true", 0, "cycles:u" },
-	{ "stat -G group true", FAILS, "perfex counts threads or CPUs, and no control groups" },
+	{ "stat -G group true", FAILS, "-p $(paste -sd, /sys/fs/cgroup/NAME/cgroup.procs) takes the processes" },
+	{ "stat --for-each-cgroup a,b -a true", FAILS, "-p $(paste -sd, /sys/fs/cgroup/NAME/cgroup.procs)" },
 	{ "stat --metric-only true", 0, "insn per cycle" },
 	{ "stat --metric-only -e page-faults true", FAILS, "these events give no metric" },
 	{ "stat --topdown true", FAILS, "topdown" },
@@ -140,6 +141,7 @@ static const struct {
 	{ "stat -c true", FAILS, "counts are never scaled" },
 	/* perf-record(1) */
 	{ "record -F max true", FAILS, "-F takes a number, such as 10000" },
+	{ "record -G group -a true", FAILS, "-p $(paste -sd, /sys/fs/cgroup/NAME/cgroup.procs)" },
 	{ "record -b true", FAILS, "samples have no branch records" },
 	{ "record --call-graph lbr true", FAILS, "call chains are those of frame pointers (-g fp) or of stacks (-g dwarf)" },
 	{ "record -c 1000 -e nonsense true", FAILS, "nonsense" },

@@ -752,7 +752,7 @@ START_TEST(option_misuse)
 	ck_assert_int_eq(perfex("-vz", "true"), 125);
 	is_message("unknown option -z");
 	ck_assert_int_eq(perfex("-G", "true"), 125);
-	is_message("there is no -G, which perf stat has: perfex counts threads or CPUs");
+	is_message("there is no -G, which perf stat has: -p $(paste -sd, ");
 	ck_assert_int_eq(perfex("-c", "true"), 125);
 	is_message("there is no -c, which perf stat has: counts are never scaled");
 	ck_assert_int_eq(perfex("--interval-count=3", "-I", "10", "true"), 125);
