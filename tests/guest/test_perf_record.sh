@@ -168,6 +168,10 @@ if [ ! -e /dev/vperfctr ]; then
 	check "a line" "$(grep -c '^perfex: samples by perf_event: there is no /dev/vperfctr: ' "$tmp/err")" 1
 	perfex record -q -e task-clock -o "$tmp/samples" "$loads" 4 2> "$tmp/err"
 	check "-q" "$?$(cat "$tmp/err")" 3
+	# The file is no matter of the module.
+	perfex record -q -e task-clock -o /dev/full "$loads" 4 2> "$tmp/err"
+	check "status of a full disk" $? 125
+	check "a full disk" "$(grep -c "^perfex: cannot write to '/dev/full': No space left on device" "$tmp/err")" 1
 	perfex record --backend=module -e task-clock -o "$tmp/samples" true 2> "$tmp/err"
 	check "status of --backend=module" $? 125
 	check "--backend=module" "$(cat "$tmp/err")" "perfex: there is no /dev/vperfctr: load the module (sudo modprobe vperfctr)"

@@ -185,7 +185,10 @@ int output_open_descriptor(struct output *out, int fd, struct error *e)
 	int mode = fcntl(fd, F_GETFL), copy;
 
 	*out = (struct output){ .target = -1, .dir = -1 };
-	snprintf(out->room, sizeof(out->room), "descriptor %d", fd);
+	if (fd == STDOUT_FILENO)
+		strcpy(out->room, "standard output");
+	else
+		snprintf(out->room, sizeof(out->room), "descriptor %d", fd);
 	out->name = out->room;
 	if (mode < 0)
 		return fail_with(e, "descriptor %d (--log-fd) is not open", fd);

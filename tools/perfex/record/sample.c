@@ -1230,6 +1230,8 @@ static int record(const struct choice *c, struct cpus *cpus, struct output *out,
 
 		fail_with(e, "%.800s (the samples until then are in '%.400s')", why.text, out->kept);
 	}
+	if (ret < 0)
+		e->begun = r.rec.out == out->f;
 	free_recorder(&r);
 	vperfctr_close(s.v);
 	return ret;
@@ -1279,8 +1281,8 @@ int sample(const struct count_options *c, const struct sample_spec *spec,
 	ret = sample_by(&asked, true, &module, out, &perf);
 	if (ret >= 0)
 		return ret;
-	/* The command does not exist, whether the module or perf_event counts. */
-	if (perf.status != STATUS_FAILED) {
+	/* The command does not exist, or there is no room, whether the module or perf_event counts. */
+	if (perf.status != STATUS_FAILED || perf.begun) {
 		*e = perf;
 		return -1;
 	}
