@@ -122,7 +122,7 @@ static size_t before_suffix(const char *name)
 	return 0;
 }
 
-char *demangle(const char *name)
+static char *demangle_whole(const char *name)
 {
 	char *text, *whole = NULL;
 	size_t len;
@@ -146,5 +146,21 @@ char *demangle(const char *name)
 	}
 	if (text && is_rust(text))
 		rewrite_rust(text);
+	return text;
+}
+
+/* A symbol table has default versions in its names, "work@@V_2": sources and other tables have not. */
+char *demangle(const char *name)
+{
+	const char *version = strstr(name, "@@");
+	char *bare, *text;
+
+	if (!version || version == name)
+		return demangle_whole(name);
+	bare = strndup(name, (size_t)(version - name));
+	text = bare ? demangle_whole(bare) : NULL;
+	if (!text)
+		return bare;
+	free(bare);
 	return text;
 }

@@ -155,7 +155,7 @@ bool module_is_stripped(struct module *m, char *build_id, size_t size);
 /* Load the library that knows C++'s names.  While perfex works on a file, none can be loaded. */
 void demangle_load(void);
 
-/* Return: the name of a C++ or Rust function, which the caller frees; NULL: not one. */
+/* Return: the name as in the source, which the caller frees; NULL: it is this one already. */
 char *demangle(const char *name);
 /* Do what demangle() does, for a symbol of Rust's that begins with "_R". */
 char *demangle_rust(const char *text);

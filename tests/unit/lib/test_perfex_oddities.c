@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Programs and machines that other profilers have reports of in their trackers: odd names, files
+ * and clocks.  Each was tried with perfex, and those are here that it had wrong.
+ */
+#include <sys/stat.h>
+
+#include "perfex-command.h"
+#include "sample-builder.h"
+
+#define CODE	UINT64_C(0x10000000)
+
+static void shell(const char *command)
+{
+	char line[4096];
+
+	snprintf(line, sizeof(line), "cd %s && %s", dir, command);
+	ck_assert_msg(!system(line), "%s", line);
+}
+
+static uint64_t number_of(const char *command)
+{
+	char line[512];
+	FILE *f;
+
+	snprintf(line, sizeof(line), "cd %s && %s", dir, command);
+	f = popen(line, "r");
+	ck_assert_msg(fgets(line, sizeof(line), f), "%s", command);
+	pclose(f);
+	return strtoul(line, NULL, 16);
+}
+
+/* Where an address of a file's code is in it. */
+static uint64_t offset_of_address(const char *file, uint64_t address)
+{
+	char command[256];
+	uint64_t segment, offset;
+
+	snprintf(command, sizeof(command), "readelf -lW %s | awk '$1 == \"LOAD\" && / R E / { print $3 }'", file);
+	segment = number_of(command);
+	snprintf(command, sizeof(command), "readelf -lW %s | awk '$1 == \"LOAD\" && / R E / { print $2 }'", file);
+	offset = number_of(command);
+	return address - segment + offset;
+}
+
+/* Where a function is in its file. */
+static uint64_t offset_of(const char *file, const char *function)
+{
+	char command[256];
+
+	snprintf(command, sizeof(command), "nm --plugin none %s | awk '$3 == \"%s\" { print $1; exit }'", file, function);
+	return offset_of_address(file, number_of(command));
+}
+
+static void write_text(const char *name, const char *content)
+{
+	FILE *f = fopen(in_dir(name), "w");
+
+	fputs(content, f);
+	fclose(f);
+}
+
+static void setup(void)
+{
+	command_setup();
+}
+
+static void teardown(void)
+{
+	shell("rm -rf -- *");
+	command_teardown();
+}
+
+static void begin(void)
+{
+	put_header(in_dir("s"), 0);
+	put_event(0, 1000, "instructions:u");
+}
+
+static void end(uint64_t count)
+{
+	put_end(1, &count);
+	put_close();
+}
+
+/* A sample of each of these places in a file. */
+static void record(const char *file, unsigned int nr, const uint64_t *offsets)
+{
+	unsigned int i;
+
+	begin();
+	put_mapping(10, 0, CODE, CODE + 0x10000000, 0, in_dir(file));
+	for (i = 0; i < nr; i++)
+		put_sample(10, 10, 5 + i, CODE + offsets[i]);
+	end(nr * 1000);
+}
+
+#define report(...)	perfex("--report", (char *)in_dir("s"), ##__VA_ARGS__)
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+/* A symbol table has the default version of a symbol in its name: no source file, and no export. */
+START_TEST(versions_of_symbols)
+{
+	uint64_t offset[3];
+
+	write_text("lib.c", "int n;\n"
+		   "void new(void) { n++; }\n__asm__(\".symver new, work@@V_2\");\n"
+		   "void old(void) { n--; }\n__asm__(\".symver old, work@V_1\");\n"
+		   "void cpp(void) { n *= 3; }\n__asm__(\".symver cpp, _Z4calli@@V_2\");\n");
+	write_text("map", "V_1 { global: work; local: *; };\nV_2 { global: work; _Z4calli; } V_1;\n");
+	shell("${CC:-cc} -O1 -fPIC -shared -fno-lto -Wl,--version-script=map -o lib.so lib.c");
+	offset[0] = offset_of("lib.so", "work@@V_2");
+	offset[1] = offset_of("lib.so", "work@V_1");
+	offset[2] = offset_of("lib.so", "_Z4calli@@V_2");
+	record("lib.so", 3, offset);
+	ck_assert_int_eq(report(), 0);
+	has(out, "  work [lib.so]\n");
+	has(out, "  work@V_1 [lib.so]\n");
+	has(out, "  call(int) [lib.so]\n");
+	ck_assert_int_eq(report("--annotate=work"), 0);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *s = suite_create("perfex-oddities");
+	TCase *t = tcase_create("oddities");
+
+	tcase_add_checked_fixture(t, setup, teardown);
+	tcase_set_timeout(t, 300);
+	tcase_add_test(t, versions_of_symbols);
+	suite_add_tcase(s, t);
+	return s;
+}
+
+int main(void)
+{
+	SRunner *sr = srunner_create(suite());
+	int failed;
+
+	srunner_run_all(sr, CK_NORMAL);
+	failed = srunner_ntests_failed(sr);
+	srunner_free(sr);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
