@@ -122,6 +122,23 @@ START_TEST(versions_of_symbols)
 }
 END_TEST
 
+/* Readers of folded stacks and of scripts take a name for granted. */
+START_TEST(threads_without_a_name)
+{
+	begin();
+	put_task(RECORD_EXEC, 10, 10, 1, "");
+	put_mapping(10, 2, CODE, CODE + 0x1000, 0, "/nowhere");
+	put_sample(10, 10, 5, CODE);
+	end(1000);
+	ck_assert_int_eq(report("--sort=comm"), 0);
+	has(out, "  (no name)\n");
+	ck_assert_int_eq(report("--export=folded"), 0);
+	ck_assert_str_eq(out, "(no name);[nowhere] 1\n");
+	ck_assert_int_eq(perfex("script", "-i", (char *)in_dir("s")), 0);
+	has(out, "(no_name) 10/10 ");
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("perfex-oddities");
@@ -130,6 +147,7 @@ static Suite *suite(void)
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_set_timeout(t, 300);
 	tcase_add_test(t, versions_of_symbols);
+	tcase_add_test(t, threads_without_a_name);
 	suite_add_tcase(s, t);
 	return s;
 }

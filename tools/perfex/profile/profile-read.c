@@ -813,7 +813,8 @@ static int apply_mapping(struct reader *in, const struct log_entry *entry, struc
 static int apply_name(struct reader *in, uint32_t tid, const char *name, struct error *e)
 {
 	struct thread *thread = find_thread(in, tid);
-	char *copy = strdup(name);
+	/* Readers of scripts and of folded stacks take a name for granted. */
+	char *copy = strdup(*name ? name : "(no name)");
 
 	if (thread && copy) {
 		replace_controls(copy);
