@@ -139,6 +139,30 @@ START_TEST(threads_without_a_name)
 }
 END_TEST
 
+/* ---- clocks ---------------------------------------------------------------------------------- */
+
+/* In a virtual machine, the timer of perf's clock is late, also where there is one thread only. */
+START_TEST(late_clock)
+{
+	struct record_event clock = { .map = EVENT_OF_TIME, .period = 250000 };
+	unsigned int i;
+
+	put_header(in_dir("s"), 0);
+	fseek(built, offsetof(struct samples_header, cpu_name), SEEK_SET);
+	fwrite("perf_event", 1, sizeof("perf_event"), built);
+	fseek(built, 0, SEEK_END);
+	put_record(RECORD_EVENT, &clock, sizeof(clock), "task-clock");
+	put_mapping(10, 0, CODE, CODE + 0x1000, 0, "/nowhere");
+	for (i = 0; i < 50; i++)
+		put_sample(10, 10, 5 + i, CODE);
+	end(200 * 250000);
+	ck_assert_int_eq(report(), 0);
+	has(out, "\n 75% of task-clock have no samples: threads and processes that ended before their first one, or a timer that was late, as in a busy virtual machine.\n"
+		 " A shorter period (-c) shows such threads.\n");
+	has_not(out, "newer module");
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("perfex-oddities");
@@ -148,6 +172,7 @@ static Suite *suite(void)
 	tcase_set_timeout(t, 300);
 	tcase_add_test(t, versions_of_symbols);
 	tcase_add_test(t, threads_without_a_name);
+	tcase_add_test(t, late_clock);
 	suite_add_tcase(s, t);
 	return s;
 }

@@ -314,9 +314,11 @@ static void print_missing(FILE *f, const struct profile *p)
 		if (count - known <= count * MISSING_SHARE ||
 		    count - known <= (double)event->period * MISSING_PERIODS)
 			continue;
-		fprintf(f, "\n %.0f%% of %s%s have no samples: threads and processes that ended before their first one.\n"
-			" A shorter period shows them (--sample=EVENT=PERIOD), or a newer module (spread in perfex -i).\n",
-			100 * (count - known) / count, profile_unit(event), event->name);
+		fprintf(f, "\n %.0f%% of %s have no samples: threads and processes that ended before their first one%s",
+			100 * (count - known) / count, event->name, strcmp(p->cpu_name, "perf_event") ?
+			".\n A shorter period shows them (--sample=EVENT=PERIOD), or a newer module (spread in perfex -i).\n" :
+			", or a timer that was late, as in a busy virtual machine.\n"
+			" A shorter period (-c) shows such threads.\n");
 	}
 }
 
