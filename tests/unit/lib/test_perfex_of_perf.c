@@ -110,6 +110,7 @@ static const struct {
 	{ "list duration_time", ON_OUT, "duration_time                             software\n" },
 	{ "stat -e sched:sched_switch true", FAILS, "is a tracepoint of the kernel: use perf stat" },
 	{ "stat -e power/energy-pkg/ true", FAILS, "is energy (RAPL)" },
+	{ "stat -e cycles:u true 'a\033[31mb\nc'", 0, "Counts of 'true a?[31mb?c' (" },
 	{ "stat -B -e cycles:u true", 0, "1,000,000  cycles:u" },
 	{ "stat --no-big-num -e cycles:u true", 0, "  1000000  cycles:u" },
 	{ "stat -n true", 0, "msec task-clock" },

@@ -43,6 +43,8 @@ static char *describe_targets(const struct count_options *c, const struct kinds 
 		fprintf(f, " only, kind %u%s%s", info->kind, kind ? ": " : "", kind ? kind : "");
 	}
 	fclose(f);
+	if (text)
+		replace_controls(text);
 	return text;
 }
 
