@@ -163,6 +163,30 @@ START_TEST(late_clock)
 }
 END_TEST
 
+/* ---- files ----------------------------------------------------------------------------------- */
+
+/* Code may be mapped from a file of any format, which is there and can be read. */
+START_TEST(code_in_no_elf_file)
+{
+	char line[512];
+
+	write_text("code", "no ELF file");
+	record("code", 1, (uint64_t []){ 3 });
+	ck_assert_int_eq(report(), 0);
+	snprintf(line, sizeof(line), "\n %s: it is no ELF file, so its functions have no names.\n", in_dir("code"));
+	has(out, line);
+}
+END_TEST
+
+/* perf record --threads and --kcore write a directory. */
+START_TEST(directories_of_perf)
+{
+	shell("mkdir perf.data && touch perf.data/data");
+	ck_assert_int_eq(perfex("report", "-i", (char *)in_dir("perf.data")), 125);
+	is_message("/perf.data' is a directory, as perf record writes it with --threads and --kcore: record without these");
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("perfex-oddities");
@@ -173,6 +197,8 @@ static Suite *suite(void)
 	tcase_add_test(t, versions_of_symbols);
 	tcase_add_test(t, threads_without_a_name);
 	tcase_add_test(t, late_clock);
+	tcase_add_test(t, code_in_no_elf_file);
+	tcase_add_test(t, directories_of_perf);
 	suite_add_tcase(s, t);
 	return s;
 }

@@ -11,6 +11,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "intervals.h"
 #include "jit-dump.h"
@@ -1263,6 +1264,7 @@ static void reader_free(struct reader *in)
 /* Read all records of the file.  Return: 0 or -1 with *e; the caller frees both in any case. */
 static int read_file_of(struct reader *in, struct profile *p, const char *name, struct error *e)
 {
+	struct stat st;
 	int ret;
 
 	*in = (struct reader){ .name = name, .p = p };
@@ -1272,6 +1274,10 @@ static int read_file_of(struct reader *in, struct profile *p, const char *name, 
 		return fail_with(e, "cannot read '%s': %s%s", name, strerror(errno),
 				 errno == ENOENT && !strcmp(name, "perfex.data") ?
 				 " (perfex record writes it)" : "");
+	if (!fstat(fileno(in->f), &st) && S_ISDIR(st.st_mode)) {
+		fclose(in->f);
+		return fail_with(e, "'%s' is a directory, as perf record writes it with --threads and --kcore: record without these", name);
+	}
 	if (is_perf_data(in->f)) {
 		in->f = perf_data_convert(in->f, name, e);
 		if (!in->f)

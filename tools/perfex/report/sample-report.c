@@ -413,7 +413,8 @@ static void print_advice(FILE *f, const struct profile *p, const struct reportin
 		if (!p->modules[i])
 			fprintf(f, "%s %s: %s, so its functions have no names%s.\n",
 				lines ? "" : "\n", path, p->reasons[i] ? p->reasons[i] : "no memory",
-				o->symfs ? "" : why_no_path(string_of(p, file_of(p, i)->path)) ?
+				o->symfs || (p->reasons[i] && !strcmp(p->reasons[i], NO_ELF)) ? "" :
+				why_no_path(string_of(p, file_of(p, i)->path)) ?
 				" (--symfs=DIR finds a copy below DIR; perfex -p and --report do while it runs)" :
 				" (--symfs=DIR finds it in a directory or another root)");
 		else if (p->stripped[i])

@@ -203,6 +203,8 @@ static struct module *try_opened(int fd, const char *path, const struct file_des
 		return NULL;
 	}
 	m = open_descriptor(fd, path, &work);
+	if (!m)
+		*why = NO_ELF;
 	if (!m || !file->build_id_size || has_build_id(m, file))
 		return m;
 	*why = "another file has this name now";

@@ -140,6 +140,8 @@ struct elf_head {
 	unsigned char build_id[MAX_BUILD_ID];
 };
 
+#define NO_ELF	"it is no ELF file"
+
 /* Return: false: it is no ELF file, or cannot be read. */
 bool elf_head_read(int fd, struct elf_head *head);
 
