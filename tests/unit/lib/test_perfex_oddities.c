@@ -187,6 +187,28 @@ START_TEST(directories_of_perf)
 }
 END_TEST
 
+/* libelf expands what zstd has compressed from version 0.189 on, and shows no lines before. */
+START_TEST(debugging_information_of_zstd)
+{
+	uint64_t offset;
+
+	write_text("a.c", "volatile int n;\nvoid work(void)\n{\n\tn++;\n}\nint main(void)\n{\n\twork();\n\treturn 0;\n}\n");
+	shell("${CC:-cc} -g -O1 -o a a.c");
+	if (system("objcopy --help | grep -q 'compress-debug-sections.*zstd'"))
+		return;
+	shell("objcopy --compress-debug-sections=zstd a");
+	offset = offset_of("a", "work");
+	if (_i)
+		shell("objcopy --only-keep-debug a a.debug && strip a && objcopy --add-gnu-debuglink=a.debug a");
+	record("a", 1, (uint64_t []){ offset });
+	ck_assert_int_eq(report(), 0);
+	has(out, "  work [a]\n");
+	if (strstr(out, "a.c:"))
+		return;
+	has(out, "/a: its debugging information is compressed by zstd, which this libelf cannot expand (objcopy --decompress-debug-sections can), and is left out.\n");
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("perfex-oddities");
@@ -199,6 +221,7 @@ static Suite *suite(void)
 	tcase_add_test(t, late_clock);
 	tcase_add_test(t, code_in_no_elf_file);
 	tcase_add_test(t, directories_of_perf);
+	tcase_add_loop_test(t, debugging_information_of_zstd, 0, 2);
 	suite_add_tcase(s, t);
 	return s;
 }

@@ -78,6 +78,32 @@ bool debug_file_expands(int fd)
 	return expands;
 }
 
+#ifndef ELFCOMPRESS_ZSTD
+#define ELFCOMPRESS_ZSTD	2
+#endif
+
+bool elf_by_zstd(Elf *elf)
+{
+	Elf_Scn *section = NULL;
+	GElf_Shdr shdr;
+	GElf_Chdr chdr;
+
+	while ((section = elf_nextscn(elf, section)))
+		if (gelf_getshdr(section, &shdr) && shdr.sh_flags & SHF_COMPRESSED &&
+		    gelf_getchdr(section, &chdr) && chdr.ch_type == ELFCOMPRESS_ZSTD)
+			return true;
+	return false;
+}
+
+bool debug_file_by_zstd(int fd)
+{
+	Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
+	bool by_zstd = elf && elf_kind(elf) == ELF_K_ELF && elf_by_zstd(elf);
+
+	elf_end(elf);
+	return by_zstd;
+}
+
 /* ---- candidates ---------------------------------------------------------------------------- */
 
 static bool has_id(int fd, const struct debug_search *s)

@@ -7,6 +7,8 @@
 
 #include "symbols.h"
 
+#define OTHER_COMPRESSION	"its debugging information is compressed by zstd, which this libelf cannot expand (objcopy --decompress-debug-sections can)"
+
 #define TOO_COMPRESSED	"its debugging information becomes too large"
 
 struct debug_search {
@@ -31,5 +33,12 @@ int find_alt_file(const struct debug_search *s);
  */
 bool elf_expands(Elf *elf, uint64_t size);
 bool debug_file_expands(int fd);
+
+/*
+ * True if sections are compressed in a way that older versions of libelf do not know.
+ * Context: work_on() the file
+ */
+bool elf_by_zstd(Elf *elf);
+bool debug_file_by_zstd(int fd);
 
 #endif /* PERFEX_DEBUG_FILES_H */

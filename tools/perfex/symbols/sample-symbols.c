@@ -42,6 +42,7 @@ struct module {
 	int alt_fd;
 	bool dwarf_known;
 	const char *remark;	/* what is left out of it; or NULL */
+	bool by_zstd;		/* its debugging information is compressed so */
 	struct unit *units;	/* sorted by their start */
 	size_t nrunits;
 	bool units_known;
@@ -90,6 +91,8 @@ static int find_debuginfo(Dwfl_Module *mod, void **data, const char *name, Dwarf
 	work = work_on(NULL);
 	fd = find_debug_file(&search, found);
 	work_on(work);
+	if (fd >= 0 && debug_file_by_zstd(fd))
+		m->by_zstd = true;
 	if (fd >= 0 && debug_file_expands(fd)) {
 		m->remark = TOO_COMPRESSED;
 		close(fd);
@@ -429,6 +432,14 @@ static void find_alt(struct module *m)
 	}
 }
 
+/* Earlier versions read the sections that are not compressed. */
+static bool libelf_knows_zstd(void)
+{
+	unsigned int minor;
+
+	return sscanf(dwfl_version(NULL), "0.%u", &minor) != 1 || minor >= 189;
+}
+
 /* Return: the debugging information, or NULL.  *bias: from its addresses to libdwfl's */
 static Dwarf *dwarf_of(struct module *m, Dwarf_Addr *bias)
 {
@@ -442,6 +453,9 @@ static Dwarf *dwarf_of(struct module *m, Dwarf_Addr *bias)
 			dwarf_new_oom_handler(m->dwarf, work_no_memory);
 			find_alt(m);
 		}
+		if ((!m->dwarf || !libelf_knows_zstd()) && !m->remark &&
+		    (m->by_zstd || elf_by_zstd(m->elf)))
+			m->remark = OTHER_COMPRESSION;
 	}
 	return m->dwarf ? dwfl_module_getdwarf(m->mod, bias) : NULL;
 }
