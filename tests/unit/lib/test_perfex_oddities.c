@@ -122,6 +122,33 @@ START_TEST(versions_of_symbols)
 }
 END_TEST
 
+/*
+ * In a stripped library, functions of assembly that it exports have no size, and are far apart: they
+ * do not name the functions between them.
+ */
+START_TEST(symbols_without_a_size)
+{
+	uint64_t offset[3], hidden;
+	char line[64];
+
+	write_text("label.s", ".text\n.globl label\nlabel:\n.rept 16\nnop\n.endr\nret\n"
+		   ".section .note.GNU-stack,\"\",@progbits\n");
+	write_text("c.c", "volatile int n;\nstatic __attribute__((noinline)) void hidden(void)\n{\n\tn++;\n}\n"
+		   "__attribute__((visibility(\"hidden\"))) void other(void)\n{\n\thidden();\n\thidden();\n}\n");
+	shell("${CC:-cc} -O1 -fPIC -fno-lto -fasynchronous-unwind-tables -shared -o lib.so label.s c.c");
+	offset[0] = offset_of("lib.so", "label");
+	offset[1] = offset[0] + 5;
+	offset[2] = hidden = offset_of("lib.so", "hidden");
+	ck_assert_uint_gt(hidden, offset[0]);
+	shell("strip lib.so");
+	record("lib.so", 3, offset);
+	ck_assert_int_eq(report(), 0);
+	has(out, " 66.67%             2  label [lib.so]\n");
+	snprintf(line, sizeof(line), " 33.33%%             1  [lib.so]+0x%lx\n", (unsigned long)hidden);
+	has(out, line);
+}
+END_TEST
+
 /* Readers of folded stacks and of scripts take a name for granted. */
 START_TEST(threads_without_a_name)
 {
@@ -217,6 +244,7 @@ static Suite *suite(void)
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_set_timeout(t, 300);
 	tcase_add_test(t, versions_of_symbols);
+	tcase_add_test(t, symbols_without_a_size);
 	tcase_add_test(t, threads_without_a_name);
 	tcase_add_test(t, late_clock);
 	tcase_add_test(t, code_in_no_elf_file);

@@ -8,7 +8,8 @@
  * address are compared in the order of libdwfl: first all that are not local.
  *
  * If there is none, a symbol without a size names what follows it, up to the next symbol, and in
- * its section.  There are few of them, so libdwfl looks for these itself, once for each.
+ * its section.  There are few of them, so libdwfl looks for these itself, once for each.  The tables
+ * for unwinding, which stripped files have, say where its function ends.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -43,6 +44,8 @@ struct symbol_index {
 	struct spans sized, sizeless;	/* their numbers are those of symbols */
 	struct spans sections;
 	struct hash_table answers;
+	Dwarf_CFI *unwinding;		/* NULL: the file has no such tables */
+	GElf_Addr unwinding_bias;
 	uint64_t looked_at;
 };
 
@@ -166,6 +169,8 @@ struct symbol_index *symbol_index_make(Dwfl_Module *mod)
 		}
 	spans_sort(&index->sized);
 	spans_sort(&index->sizeless);
+	if (index->sizeless.nr)
+		index->unwinding = dwfl_module_eh_cfi(mod, &index->unwinding_bias);
 	if (!index->sizeless.nr || add_sections(index))
 		return index;
 	symbol_index_free(index);
@@ -310,6 +315,32 @@ static bool has_label(struct symbol_index *index, GElf_Addr at, GElf_Addr *label
 	return !nr || spans_last(&index->sized, nr) < *label;
 }
 
+/* Find the function at an address by the tables for unwinding.  Return: false: it is in none */
+static bool find_unwinding(struct symbol_index *index, GElf_Addr at, GElf_Addr *start, GElf_Addr *end)
+{
+	Dwarf_Frame *frame = NULL;
+	bool found;
+
+	index->looked_at++;
+	if (!index->unwinding ||
+	    dwarf_cfi_addrframe(index->unwinding, at - index->unwinding_bias, &frame))
+		return false;
+	found = dwarf_frame_info(frame, start, end, NULL) >= 0;
+	*start += index->unwinding_bias;
+	*end += index->unwinding_bias;
+	free(frame);
+	return found;
+}
+
+/* True if another function is at the address, or the end of the label's lies before it. */
+static bool is_behind(struct symbol_index *index, GElf_Addr label, GElf_Addr at)
+{
+	GElf_Addr start = 0, end = 0;
+
+	return (find_unwinding(index, at, &start, &end) && start > label) ||
+	       (find_unwinding(index, label, &start, &end) && end <= at);
+}
+
 /* True if the last symbol there that has no size is not local: local ones do not count then. */
 static bool has_global_label(struct symbol_index *index, GElf_Addr at)
 {
@@ -334,7 +365,8 @@ const char *symbol_index_find(struct symbol_index *index, GElf_Addr at, GElf_Add
 	} else if (!c.global && has_global_label(index, at)) {
 		found = ask_once(index, at, at, &best);
 	} else if (!c.nr) {
-		found = has_label(index, at, &label) && ask_once(index, label, at, &best);
+		found = has_label(index, at, &label) && !is_behind(index, label, at) &&
+			ask_once(index, label, at, &best);
 	} else {
 		for (i = 0; i < c.nr; i++) {
 			index->looked_at++;
