@@ -290,7 +290,8 @@ int vperfctr_perf_open_at_sized(struct vperfctr **v, const char *names,
 		perf[nr - 1].period = place->period[i];
 		if (event[i].soft)
 			sample_clock(&perf[nr - 1], place->tid[0] < 0,
-				     info.features & VPERFCTR_FEATURE_KERNEL);
+				     info.features & VPERFCTR_FEATURE_KERNEL &&
+				     !place->sample->exclude_kernel);
 	}
 	if (is_own_thread(place))
 		err = __vperfctr_open_perf(v, perf, nr, 0, flags & ~VPERFCTR_PERF_RAW);

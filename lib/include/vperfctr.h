@@ -641,8 +641,9 @@ struct vperfctr_perf_place {
 	/*
 	 * The number of events to a sample, for each name; 0: it is counted only.  NULL:
 	 * there are no samples.  The attributes of those that make samples are *sample, whose
-	 * size the caller sets; of software events, only task-clock makes samples.  The first
-	 * event of a group takes the records of tasks and mappings.
+	 * size the caller sets; of software events, only task-clock makes samples, and with
+	 * exclude_kernel none in the kernel.  The first event of a group takes the records
+	 * of tasks and mappings.
 	 */
 	const uint64_t *period;
 	const struct perf_event_attr *sample;

@@ -152,6 +152,12 @@ record "CPUs" 3 -a -e cpu-clock "$loads" 80
 check_shares "CPUs" 200
 check "the clock of CPUs" "$(lines '^event 0 500009 cpu-clock$')" 1
 
+# In user mode only, as perf has it: nothing is missing then.
+record "user mode" 3 -e cpu-clock:u "$loads" 20
+check_shares "user mode" 10
+check "samples in the kernel" "$(perfex report -i "$tmp/samples" --stdio --sort=dso | grep -c 'kernel')" 0
+check "missing samples" "$(grep -c 'have no samples' "$tmp/report")" 0
+
 # perfex says in one line what is wrong.
 for arguments in "-e nonsense" "-e task-clock=1" "-p 999999999 -e task-clock=1ms" "-t 999999999 -e task-clock=1ms" "-e task-clock,task-clock" "--kind=0"; do
 	# shellcheck disable=SC2086

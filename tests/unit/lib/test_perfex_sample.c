@@ -438,6 +438,8 @@ static const struct {
 	{ "task-clock=10000", 10000, "10,000" }, { "task-clock=100k", 100000, "100,000" },
 	{ "task-clock=12345ns", 12345, "12,345" }, { "task-clock=50us", 50000, "50,000" },
 	{ "task-clock=1ms", 1000000, "1,000,000" }, { "cpu-clock=1ms", 1000000, "1,000,000" },
+	{ "cpu-clock:ppp=1ms", 1000000, "1,000,000" }, { "task-clock:uk=1ms", 1000000, "1,000,000" },
+	{ "cpu-clock/period=50000/", 50000, "50,000" }, { "cpu-clock/period=50000/H", 50000, "50,000" },
 	{ "task-clock=1000s", 1000000000000, "1,000,000,000,000" },
 	{ NULL, 500009, "500,009" },
 };
@@ -495,6 +497,23 @@ START_TEST(clock_by_default)
 	is_message("this module takes no samples of task-clock");
 	ck_assert_int_eq(perfex("--sample", "-o", (char *)in_dir("s"), TWO), 125);
 	has_not(err, "but of task-clock");
+}
+END_TEST
+
+/* perf's modes: in user mode only, or both. */
+START_TEST(clock_modes)
+{
+	ck_assert_int_eq(perfex("record", "-q", "-e", "cpu-clock:u", "-o", (char *)in_dir("s"), TWO), 0);
+	ck_assert_uint_eq(fake_seen->ring.flags, VPERFCTR_RING_RECORDS);
+	ck_assert_int_eq(perfex("record", "-q", "-e", "cpu-clock/period=50000/u", "-o", (char *)in_dir("s"), TWO), 0);
+	ck_assert_uint_eq(fake_seen->control.clock_period, 50000);
+	ck_assert_uint_eq(fake_seen->ring.flags, VPERFCTR_RING_RECORDS);
+	ck_assert_int_eq(perfex("record", "-q", "-e", "cpu-clock:k", "-o", (char *)in_dir("s"), TWO), 125);
+	is_message("'cpu-clock:k': the clock is sampled in both modes, or in user mode by :u");
+	ck_assert_int_eq(perfex("record", "-q", "-e", "cycles/period=100000,name=x/", "-o", (char *)in_dir("s"), TWO), 125);
+	is_message("of perf's settings of an event, perfex record takes its period (cycles/period=100000/): -F and -g are those of all");
+	ck_assert_int_eq(perfex("record", "-q", "-e", "cpu-clock/freq=100/", "-o", (char *)in_dir("s"), TWO), 125);
+	is_message("-F and -g are those of all");
 }
 END_TEST
 
@@ -864,6 +883,7 @@ static Suite *suite(void)
 	tcase_add_loop_test(t, bad_spec, 0, ARRAY_SIZE(bad_specs));
 	tcase_add_loop_test(t, clock_samples, 0, ARRAY_SIZE(clocks));
 	tcase_add_test(t, clock_by_default);
+	tcase_add_test(t, clock_modes);
 	tcase_add_test(t, clock_rate);
 	tcase_add_test(t, clock_advice);
 	tcase_add_test(t, largest_period);

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "intervals.h"
 #include "jit-dump.h"
@@ -1274,7 +1275,7 @@ static int read_file_of(struct reader *in, struct profile *p, const char *name, 
 		return fail_with(e, "cannot read '%s': %s%s", name, strerror(errno),
 				 errno == ENOENT && !strcmp(name, "perfex.data") ?
 				 " (perfex record writes it)" : "");
-	if (!fstat(fileno(in->f), &st) && S_ISDIR(st.st_mode)) {
+	if (!fstat(fileno(in->f), &st) && S_ISDIR(st.st_mode) && !faccessat(fileno(in->f), "data", F_OK, 0)) {
 		fclose(in->f);
 		return fail_with(e, "'%s' is a directory, as perf record writes it with --threads and --kcore: record without these", name);
 	}

@@ -125,17 +125,57 @@ static uint64_t parse_period(const char *text, bool time)
 	return *end ? 0 : n;
 }
 
+/* Return: what follows the name of the clock: ":", and perf's modes, or nothing; NULL: no clock */
+static const char *clock_modes(const char *name)
+{
+	static const char *const names[] = { CLOCK, CPU_CLOCK };
+	const char *rest;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		rest = name + strlen(names[i]);
+		if (!strncmp(name, names[i], strlen(names[i])) &&
+		    (!*rest || (*rest == ':' && rest[1] && !rest[1 + strspn(rest + 1, "ukpPGHDS")])))
+			return rest;
+	}
+	return NULL;
+}
+
 static bool is_clock(const char *name)
 {
-	return !strcmp(name, CLOCK) || !strcmp(name, CPU_CLOCK);
+	return clock_modes(name);
+}
+
+/* Write EVENT/period=N/MODES as EVENT:MODES=N.  Return: 0, or -1 with *e: it has other settings */
+static int rewrite_settings(char *buf, size_t size, const char *arg, struct error *e)
+{
+	const char *slash = strchr(arg, '/'), *end = slash ? strchr(slash + 1, '/') : NULL;
+	const char *number = slash ? slash + 1 + strlen("period=") : NULL;
+
+	if (!end || strncmp(slash + 1, "period=", strlen("period=")) ||
+	    !isdigit((unsigned char)*number) || number + strspn(number, "0123456789") != end ||
+	    snprintf(buf, size, "%.*s%s%s=%.*s", (int)(slash - arg), arg, end[1] ? ":" : "", end + 1,
+		     (int)(end - number), number) >= (int)size)
+		return fail_with(e, "'%.80s': of perf's settings of an event, perfex record takes its period (cycles/period=100000/): -F and -g are those of all",
+				 arg);
+	return 0;
 }
 
 /* Parse EVENT[=PERIOD].  The last "=" counts: names can have others. */
 static int parse_event(struct sample_event *event, const char *arg, struct error *e)
 {
+	char rewritten[sizeof(event->name) + 32];
 	const char *equals = strrchr(arg, '=');
-	size_t len = equals ? (size_t)(equals - arg) : strlen(arg);
+	size_t len;
 
+	/* Not a unit's: cpu/instructions/u */
+	if (equals && strchr(arg, '/')) {
+		if (rewrite_settings(rewritten, sizeof(rewritten), arg, e))
+			return -1;
+		arg = rewritten;
+		equals = strrchr(arg, '=');
+	}
+	len = equals ? (size_t)(equals - arg) : strlen(arg);
 	if (!len)
 		return fail_with(e, "--sample needs EVENT or EVENT=PERIOD, as in instructions:u=100k, not '%.80s'",
 				 arg);
@@ -378,9 +418,13 @@ static int refuse_clock(struct error *e)
 static int choose_clock(struct choice *c, const struct kinds *kinds, struct error *e)
 {
 	uint64_t period = clock_period(c->spec);
+	const char *modes = c->spec->nr ? clock_modes(c->spec->event[0].name) : "";
 	char buf[THOUSANDS_LEN];
 	unsigned int k;
 
+	if (modes && strchr(modes, 'k') && !strchr(modes, 'u'))
+		return fail_with(e, "'%s': the clock is sampled in both modes, or in user mode by :u",
+				 c->spec->event[0].name);
 	if (c->cpus && !c->perf)
 		return refuse_clock(e);
 	if (!(kinds->info->features & VPERFCTR_FEATURE_CLOCK))
@@ -396,6 +440,9 @@ static int choose_clock(struct choice *c, const struct kinds *kinds, struct erro
 	for (k = 0; k < kinds->nr; k++)
 		if (events_parse(&c->events[k], CLOCK, &kinds->info[k], e))
 			return -1;
+	if (modes && strchr(modes, 'u') && !strchr(modes, 'k'))
+		for (k = 0; k < kinds->nr; k++)
+			c->kinds.info[k].features &= ~(uint64_t)VPERFCTR_FEATURE_KERNEL;
 	if (c->perf)
 		name_clock(c);
 	c->clock = true;
@@ -723,6 +770,7 @@ static void fill_sample_attr(struct perf_event_attr *attr, const struct choice *
 	attr->use_clockid = 1;
 	attr->clockid = CLOCK_MONOTONIC;
 	attr->watermark = 1;
+	attr->exclude_kernel = c->clock && !(c->kinds.info->features & VPERFCTR_FEATURE_KERNEL);
 	if (c->rate) {
 		attr->freq = 1;
 		attr->sample_freq = c->rate;

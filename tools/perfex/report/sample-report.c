@@ -311,7 +311,8 @@ static void print_missing(FILE *f, const struct profile *p)
 		/* Dropped ones may be in the weights already. */
 		const double known = ((double)event->weight + (double)p->dropped) * (double)event->period;
 
-		if (count - known <= count * MISSING_SHARE ||
+		/* The time of the kernel is counted, and not sampled. */
+		if ((event->time && strstr(event->name, ":u")) || count - known <= count * MISSING_SHARE ||
 		    count - known <= (double)event->period * MISSING_PERIODS)
 			continue;
 		fprintf(f, "\n %.0f%% of %s have no samples: threads and processes that ended before their first one%s",
