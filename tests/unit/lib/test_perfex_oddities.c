@@ -214,6 +214,32 @@ START_TEST(directories_of_perf)
 }
 END_TEST
 
+/* Files of samples are sent by mail, compressed. */
+START_TEST(compressed_files)
+{
+	static const struct { const char *compress, *ending, *expand; } programs[] = {
+		{ "gzip", "gz", "gzip" }, { "xz", "xz", "xz" }, { "zstd -q", "zst", "zstd" },
+		{ "bzip2", "bz2", "bzip2" },
+	};
+	char line[256], name[16];
+
+	snprintf(line, sizeof(line), "command -v %s > /dev/null", programs[_i].expand);
+	if (system(line))
+		return;
+	begin();
+	put_mapping(10, 2, CODE, CODE + 0x1000, 0, "/nowhere");
+	put_sample(10, 10, 5, CODE);
+	end(1000);
+	snprintf(line, sizeof(line), "%s s", programs[_i].compress);
+	shell(line);
+	snprintf(name, sizeof(name), "s.%s", programs[_i].ending);
+	ck_assert_int_eq(perfex("report", "-i", (char *)in_dir(name)), 125);
+	snprintf(line, sizeof(line), "/s.%s' is compressed: %s -dc FILE | perfex report -i - reads it",
+		 programs[_i].ending, programs[_i].expand);
+	is_message(line);
+}
+END_TEST
+
 /* libelf expands what zstd has compressed from version 0.189 on, and shows no lines before. */
 START_TEST(debugging_information_of_zstd)
 {
@@ -249,6 +275,7 @@ static Suite *suite(void)
 	tcase_add_test(t, late_clock);
 	tcase_add_test(t, code_in_no_elf_file);
 	tcase_add_test(t, directories_of_perf);
+	tcase_add_loop_test(t, compressed_files, 0, 4);
 	tcase_add_loop_test(t, debugging_information_of_zstd, 0, 2);
 	suite_add_tcase(s, t);
 	return s;

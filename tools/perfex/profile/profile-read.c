@@ -145,6 +145,20 @@ static bool is_known(uint32_t version)
 	return version == SAMPLES_VERSION || version == SAMPLES_VERSION_1;
 }
 
+/* Return: the program that expands a file which begins so, or NULL */
+static const char *program_of_compressed(const char magic[8])
+{
+	static const struct { const char *magic, *program; } programs[] = {
+		{ "\x1f\x8b", "gzip" }, { "\xfd\x37zXZ", "xz" }, { "\x28\xb5\x2f\xfd", "zstd" }, { "BZh", "bzip2" },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(programs); i++)
+		if (!memcmp(magic, programs[i].magic, strlen(programs[i].magic)))
+			return programs[i].program;
+	return NULL;
+}
+
 /* Read what version 2 has, and of version 1 the rest. */
 static int read_header(struct reader *in, struct error *e)
 {
@@ -155,12 +169,16 @@ static int read_header(struct reader *in, struct error *e)
 	size_t size = sizeof(u.h);
 	struct profile *p = in->p;
 	char skipped[8];
+	const char *program;
 	int ret;
 
 	memset(&u, 0, sizeof(u));
 	ret = read_input(in, &u.h, sizeof(u.h), e);
 	if (ret < 0)
 		return ret;
+	program = program_of_compressed(u.h.magic);
+	if (program)
+		return fail_with(e, "'%s' is compressed: %s -dc FILE | perfex report -i - reads it", in->name, program);
 	if (memcmp(u.h.magic, SAMPLES_MAGIC, sizeof(u.h.magic)))
 		return fail_with(e, "'%s' is not a file of perfex --sample", in->name);
 	in->swapped = is_known(__builtin_bswap32(u.h.version));
