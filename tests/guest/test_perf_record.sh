@@ -178,6 +178,11 @@ if [ ! -e /dev/vperfctr ]; then
 	perfex record -q -e task-clock -o /dev/full "$loads" 4 2> "$tmp/err"
 	check "status of a full disk" $? 125
 	check "a full disk" "$(grep -c "^perfex: cannot write to '/dev/full': No space left on device" "$tmp/err")" 1
+	# Nor are processes, and periods that are too short for both.
+	perfex record -q -e task-clock -o "$tmp/none" -p 999999999 2> "$tmp/err"
+	check "a process" "$(cat "$tmp/err")" "perfex: there is no process or thread 999999999 (any more)"
+	perfex record -q -c 1 -e task-clock -o "$tmp/none" true 2> "$tmp/err"
+	check "a period" "$(cat "$tmp/err")" "perfex: the period is too small: 10,000 ns is the smallest of task-clock"
 	perfex record --backend=module -e task-clock -o "$tmp/samples" true 2> "$tmp/err"
 	check "status of --backend=module" $? 125
 	check "--backend=module" "$(cat "$tmp/err")" "perfex: there is no /dev/vperfctr: load the module (sudo modprobe vperfctr)"

@@ -17,7 +17,7 @@ int fail_with(struct error *e, const char *fmt, ...)
 	e->status = STATUS_FAILED;
 	e->busy = false;
 	e->unusable = false;
-	e->begun = false;
+	e->of_both = false;
 	va_start(ap, fmt);
 	vsnprintf(e->text, sizeof(e->text), fmt, ap);
 	va_end(ap);

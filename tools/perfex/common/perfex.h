@@ -26,7 +26,7 @@ struct error {
 	int status;
 	bool busy;		/* others have the counters */
 	bool unusable;		/* the module cannot count now, whatever the events are */
-	bool begun;		/* the counting has begun: it is no matter of who counts */
+	bool of_both;		/* it is no matter of who counts */
 	char text[1200];
 };
 

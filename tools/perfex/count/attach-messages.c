@@ -87,7 +87,9 @@ int fail_trace(struct error *e, int err, pid_t tid, const char *proc)
 				 (int)tid);
 	switch (err) {
 	case -ESRCH:
-		return fail_with(e, "there is no process or thread %d (any more)", (int)tid);
+		fail_with(e, "there is no process or thread %d (any more)", (int)tid);
+		e->of_both = true;
+		return -1;
 	case -EPERM:
 		return fail_trace_eperm(e, tid, proc);
 	case -ETIMEDOUT:

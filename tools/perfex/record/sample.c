@@ -432,11 +432,15 @@ static int choose_clock(struct choice *c, const struct kinds *kinds, struct erro
 	if (c->spec->nr > 1)
 		return fail_with(e, CLOCK " is sampled alone, without other events");
 	if (period < VPERFCTR_CLOCK_MIN)
-		return fail_with(e, "the period is too small: %s ns is the smallest of " CLOCK,
-				 thousands(buf, VPERFCTR_CLOCK_MIN));
-	if (period > VPERFCTR_CLOCK_MAX)
-		return fail_with(e, "the period is too large: %s ns is the largest of " CLOCK,
-				 thousands(buf, VPERFCTR_CLOCK_MAX));
+		fail_with(e, "the period is too small: %s ns is the smallest of " CLOCK,
+			  thousands(buf, VPERFCTR_CLOCK_MIN));
+	else if (period > VPERFCTR_CLOCK_MAX)
+		fail_with(e, "the period is too large: %s ns is the largest of " CLOCK,
+			  thousands(buf, VPERFCTR_CLOCK_MAX));
+	if (period < VPERFCTR_CLOCK_MIN || period > VPERFCTR_CLOCK_MAX) {
+		e->of_both = true;
+		return -1;
+	}
 	for (k = 0; k < kinds->nr; k++)
 		if (events_parse(&c->events[k], CLOCK, &kinds->info[k], e))
 			return -1;
@@ -1279,7 +1283,7 @@ static int record(const struct choice *c, struct cpus *cpus, struct output *out,
 		fail_with(e, "%.800s (the samples until then are in '%.400s')", why.text, out->kept);
 	}
 	if (ret < 0)
-		e->begun = r.rec.out == out->f;
+		e->of_both |= r.rec.out == out->f;
 	free_recorder(&r);
 	vperfctr_close(s.v);
 	return ret;
@@ -1329,8 +1333,8 @@ int sample(const struct count_options *c, const struct sample_spec *spec,
 	ret = sample_by(&asked, true, &module, out, &perf);
 	if (ret >= 0)
 		return ret;
-	/* The command does not exist, or there is no room, whether the module or perf_event counts. */
-	if (perf.status != STATUS_FAILED || perf.begun) {
+	/* The command or process does not exist, or there is no room, whether the module or perf_event counts. */
+	if (perf.status != STATUS_FAILED || perf.of_both) {
 		*e = perf;
 		return -1;
 	}
