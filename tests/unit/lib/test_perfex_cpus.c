@@ -717,7 +717,6 @@ static const struct {
 	char *argv[8];
 	const char *message;
 } misuses[] = {
-	{ { "perfex", "-a", "-C0", "true" }, "either -a or -C says which CPUs to count" },
 	{ { "perfex", "-a", "-p", "1" }, "-a and -C count CPUs, and cannot be combined with -p" },
 	{ { "perfex", "-C0", "-t", "1" }, "-a and -C count CPUs, and cannot be combined with -p" },
 	{ { "perfex", "-a", "--no-inherit", "true" }, "-a and -C count CPUs, and cannot be" },

@@ -229,8 +229,6 @@ static int check_cpus(const struct options *o, struct error *e)
 	if (!counts_cpus(&o->counting))
 		return !o->counting.split ? 0 :
 			fail_usage(e, o, "--per-cpu, --per-core, --per-socket and --per-kind are for -a and -C");
-	if (o->counting.all_cpus && o->counting.cpu_list)
-		return fail_usage(e, o, "either -a or -C says which CPUs to count");
 	if (o->counting.targets.nr || o->counting.no_inherit || o->stat.per_thread)
 		return fail_usage(e, o, "-a and -C count CPUs, and cannot be combined with -p, -t, --per-thread or --no-inherit, which are for threads");
 	if ((o->stat.repeat || o->stat.runs_auto) && !*o->counting.command)
