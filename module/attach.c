@@ -11,12 +11,13 @@
  * So only threads that have this mm are attached to.  A thread that has executed a file
  * since the open has another one.
  *
- * None gets two states, as only a stop gives one, and looks for it first.  None is missed,
- * if the control is inherited: the threads without a state are looked for, and get theirs,
+ * None gets two states, as only a stop gives one, and looks for it first.  One that a stop has
+ * visited is not visited again, so one whose state is unlinked meanwhile gets no other.  None is
+ * missed, if the control is inherited: the threads without a state are looked for, and get theirs,
  * until none is found.  fork() first adds a new thread to its process's list, then calls the
  * fork probe, then lets the thread run.  Take a thread that the last walk of the list has
- * not found.  Its parent, a thread of the same process, has a state by then, or is such a
- * thread itself.  The stop that gave the parent its state came
+ * not found.  Its parent, a thread of the same process, has been given a state by then, or is such
+ * a thread itself.  The stop that gave the parent its state came
  *
  *	before the probe, which gave the thread a state, or found the one that it had.  The
  *	end of the set may detach that at the same time: see thread.c.
@@ -105,6 +106,12 @@ static const struct mm_struct *mm_of_file(const struct file *file)
 
 /* ---- the threads -------------------------------------------------------- */
 
+/* A thread that was to be attached to, in this round or in an earlier one. */
+struct known {
+	struct task_struct *task;	/* with get_task_struct(), or NULL in `old` */
+	bool refused;			/* it cannot be given a state */
+};
+
 struct attach {
 	struct task_struct *task;	/* of the process */
 	bool only;			/* attach to no other thread */
@@ -113,12 +120,13 @@ struct attach {
 	struct list_head spare;		/* members without a thread, linked by `family` */
 	unsigned int nrspare;
 	bool paid;			/* the ration of the first stops has been used */
-	struct task_struct **found;	/* threads to be attached to, with get_task_struct() */
-	unsigned int nrfound, max;	/* the number of `found`, and of its entries */
-	unsigned int nrrefused;		/* the first of `found`, which cannot be given a state */
+	struct known *known;		/* in the order of the process's list */
+	unsigned int *found;		/* those of `known` that are to be attached to */
+	unsigned int nrknown, nrfound, max;	/* their numbers, and that of entries of each */
 	unsigned int next, end;		/* the part of `found` for the next stop */
-	struct task_struct **old;	/* threads that were refused in the round before */
-	unsigned int nrold, nrseen;	/* the number of `old`, and how many were found again */
+	unsigned int nrrefused;		/* of `found` */
+	struct known *old;		/* those of the rounds before */
+	unsigned int nrold, nrseen;	/* their number, and how many this walk has passed */
 	int refusal;			/* why one was skipped: see vperfctr_joins() */
 	unsigned int nrthreads;		/* out: threads that were given a state */
 	unsigned int nrskipped;		/* out: threads that have one of another family */
@@ -138,63 +146,80 @@ static bool is_concerned(const struct attach *a, const struct task_struct *task)
 	       !READ_ONCE(task->exit_state) && (!a->only || task == a->task);
 }
 
-static void put_threads(struct task_struct **threads, unsigned int n)
-{
-	while (n) {
-		put_task_struct(threads[--n]);
-		cond_resched();
-	}
-}
-
 static void put_old(struct attach *a)
 {
-	put_threads(a->old, a->nrold);
+	while (a->nrold) {
+		struct task_struct *task = a->old[--a->nrold].task;
+
+		if (task)
+			put_task_struct(task);
+		cond_resched();
+	}
 	kvfree(a->old);
 	a->old = NULL;
-	a->nrold = 0;
 }
 
-/* Put the threads of a round, but for those that were refused. */
 static void end_round(struct attach *a)
 {
 	put_old(a);
-	if (!a->found)
-		return;
-	put_threads(a->found + a->nrrefused, a->nrfound - a->nrrefused);
-	a->old = a->found;
-	a->nrold = a->nrrefused;
+	a->old = a->known;
+	a->nrold = a->nrknown;
+	a->known = NULL;
+	a->nrknown = 0;
+	kvfree(a->found);
 	a->found = NULL;
 }
 
 /*
- * True if a thread was refused in the round before.  The kernel lists threads in the order of
- * their start.  If one of those has ended, the next ones are tried again.
+ * Find a thread among those of the rounds before.  The kernel lists threads in the order of
+ * their start, so they come in the same order, without those that have ended.
+ *
+ * Return: its entry, or NULL.
  */
-static bool was_refused(struct attach *a, const struct task_struct *task)
+static struct known *find_old(struct attach *a, const struct task_struct *task)
 {
-	if (a->nrseen == a->nrold || a->old[a->nrseen] != task)
-		return false;
-	a->nrseen++;
-	return true;
+	while (a->nrseen < a->nrold) {
+		struct known *old = &a->old[a->nrseen];
+
+		if (old->task == task) {
+			a->nrseen++;
+			return old;
+		}
+		/* Only one that will not be found any more is passed. */
+		if (is_concerned(a, old->task))
+			break;
+		a->nrseen++;
+	}
+	return NULL;
 }
 
+/* Note a thread.  The states of one that is known need no look, which takes a global lock. */
 static void note_thread(struct attach *a, struct task_struct *task)
 {
-	int err = vperfctr_may_join(a->root, task);
+	struct known *old = find_old(a, task);
+	int err;
 
+	if (old) {
+		a->nrskipped += old->refused;
+		if (a->nrknown < a->max) {
+			a->known[a->nrknown++] = *old;
+			old->task = NULL;
+		}
+		return;
+	}
+	err = vperfctr_may_join(a->root, task);
 	if (err && err != -EALREADY) {
 		a->nrskipped++;
 		a->refusal = err;
-	} else if (!err && a->nrfound < a->max) {
+	} else if (!err && a->nrknown < a->max) {
 		get_task_struct(task);
-		if (a->nrrefused == a->nrfound && was_refused(a, task))
-			a->nrrefused++;
-		a->found[a->nrfound++] = task;
+		a->found[a->nrfound++] = a->nrknown;
+		a->known[a->nrknown++] = (struct known){ .task = task };
 	}
 }
 
 /*
- * Find the threads that have no state.
+ * Find the threads that have no state, and that no stop has visited.
  *
  * Context: may sleep.
  * Return: 0, or -ENOMEM.
@@ -205,8 +230,9 @@ static int find_threads(struct attach *a)
 
 	/* Threads that start meanwhile are found the next time. */
 	a->max = a->only ? 1 : get_nr_threads(a->task) + 8;
+	a->known = kvmalloc_array(a->max, sizeof(*a->known), GFP_KERNEL_ACCOUNT);
 	a->found = kvmalloc_array(a->max, sizeof(*a->found), GFP_KERNEL_ACCOUNT);
-	if (!a->found)
+	if (!a->known || !a->found)
 		return -ENOMEM;
 	a->nrfound = 0;
 	a->nrrefused = 0;
@@ -247,8 +273,8 @@ static int attach_stopped(void *arg)
 	struct attach *a = arg;
 
 	for (; a->next < a->end; a->next++) {
-		struct task_struct *task = a->found[a->next];
-
+		struct known *known = &a->known[a->found[a->next]];
+		struct task_struct *task = known->task;
 		int err;
 
 		if (!is_concerned(a, task))
@@ -257,7 +283,7 @@ static int attach_stopped(void *arg)
 		if (!err) {
 			give_state(a, task);
 		} else if (err != -EALREADY) {
-			swap(a->found[a->next], a->found[a->nrrefused]);
+			known->refused = true;
 			a->nrrefused++;
 			a->refusal = err;
 		}
@@ -273,11 +299,10 @@ static int attach_stopped(void *arg)
  */
 static int attach_to_found(struct attach *a)
 {
-	unsigned int first = a->nrrefused;
 	int err = 0;
 
-	for (a->next = first; !err && a->next < a->nrfound;) {
-		if (a->next > first)
+	for (a->next = 0; !err && a->next < a->nrfound;) {
+		if (a->next)
 			usleep_range(PAUSE_US, 2 * PAUSE_US);
 		if (fatal_signal_pending(current))
 			return -EINTR;
@@ -329,19 +354,16 @@ static void put_spare(struct attach *a)
  */
 static int attach_round(struct attach *a)
 {
-	unsigned int n;
-	int err;
+	int err = find_threads(a);
 
-	err = find_threads(a);
 	if (err)
 		return err;
-	n = a->nrfound - a->nrrefused;
-	if (n) {
+	if (a->nrfound) {
 		/* First: a signal that ends the wait restarts the call. */
-		err = a->paid ? 0 : vperfctr_limit_stops(a->root->account, n, 0);
+		err = a->paid ? 0 : vperfctr_limit_stops(a->root->account, a->nrfound, 0);
 		a->paid = false;
 		if (!err)
-			err = add_spare(a, n);
+			err = add_spare(a, a->nrfound);
 		err = err ?: attach_to_found(a);
 	}
 	a->nrskipped += a->nrrefused;

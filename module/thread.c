@@ -409,6 +409,9 @@ static void look_beside(struct beside *b, const struct task_struct *task)
 	const struct vperfctr_state *st;
 	unsigned long flags;
 
+	/* An attached state has its notifier there. */
+	if (hlist_empty(&task->preempt_notifiers))
+		return;
 	raw_spin_lock_irqsave(&bucket->lock, flags);
 	hlist_for_each_entry(st, &bucket->states, by_owner) {
 		if (READ_ONCE(st->owner) == task)

@@ -557,6 +557,119 @@ void sim_beside_users(void)
 	user_wait(sim_process("attaches", 1000, attach_to_users, NULL));
 }
 
+/* ---- threads that have changed when they are found again ------------------------------------ */
+
+/* Attach to `counted`, and end it.  Return how often that stopped the machine. */
+static unsigned int attach_to_counted(struct vperfctr_attach *req)
+{
+	struct vperfctr_control header;
+	unsigned int stops, added;
+	struct vperfctr_ctr ctr;
+	int set;
+
+	sim_fill_control(&header, &ctr, VPERFCTR_CONTROL_INHERIT);
+	req->size = sizeof(*req);
+	req->control = (unsigned long)&header;
+	req->tid = counted->pid;
+	req->mem_fd = user_open_mem(counted);
+	stops = sim_costs.stops;
+	added = req->nrthreads;
+	req->nrthreads = 0;
+	set = must(user_device_ioctl(VPERFCTR_ATTACH, req));
+	stops = sim_costs.stops - stops;
+	sim_require(req->nrthreads <= added, "ATTACH to %u threads, which are %u", req->nrthreads, added);
+	user_close(req->mem_fd);
+	WRITE_ONCE(counted_may_end, true);
+	user_wait(counted);
+	user_close(set);
+	return stops;
+}
+
+#define LEAVERS	5
+
+static unsigned int stops_before;
+
+/* End after the walk that finds it, and at times before the next one. */
+static void leave(void *arg)
+{
+	nr_ready++;
+	while (sim_costs.stops == stops_before)
+		user_work(1);
+	(void)arg;
+}
+
+static void use_counters_beside_leavers(void *arg)
+{
+	struct task_struct *task[LEAVERS];
+	unsigned int i;
+
+	for (i = 0; i < LEAVERS; i++)
+		task[i] = user_thread("leaves", leave, NULL);
+	use_counters(arg);
+	while (i--)
+		user_wait(task[i]);
+}
+
+/* Those that have refused are known also behind one that has ended.  They are not tried again. */
+static void attach_beside_leavers(void *arg)
+{
+	struct vperfctr_attach req = { .flags = VPERFCTR_ATTACH_OBSERVER, .nrthreads = 1 + LEAVERS };
+	unsigned int stops;
+
+	while (READ_ONCE(nr_ready) < USERS + 1 + LEAVERS)
+		user_work(5);
+	stops = attach_to_counted(&req);
+	sim_require(req.nrskipped == USERS, "skipped %u", req.nrskipped);
+	sim_require(stops == 1, "ATTACH has stopped the machine %u times", stops);
+	(void)arg;
+}
+
+void sim_beside_leavers(void)
+{
+	stops_before = sim_costs.stops;
+	counted = sim_process("have counters", 1000, use_counters_beside_leavers, NULL);
+	user_wait(sim_process("attaches", 1000, attach_beside_leavers, NULL));
+}
+
+/* Unlink the state that ATTACH gives this thread. */
+static void unlink_given(void *arg)
+{
+	struct task_struct *task = arg ? NULL : user_thread("unlinks", unlink_given, (void *)1UL);
+	int fd;
+
+	nr_ready++;
+	while (!READ_ONCE(counted_may_end)) {
+		fd = sim_open(0, 0);
+		if (fd < 0)
+			continue;
+		must(user_ioctl(fd, VPERFCTR_UNLINK, NULL));
+		user_close(fd);
+	}
+	if (task)
+		user_wait(task);
+}
+
+static void attach_to_unlinkers(void *arg)
+{
+	struct vperfctr_attach req = { .nrthreads = 2 };
+	unsigned int stops;
+
+	while (READ_ONCE(nr_ready) < 2)
+		user_work(5);
+	stops = attach_to_counted(&req);
+	sim_require(req.nrthreads == 2 && !req.nrskipped, "ATTACH to %u, and skipped %u",
+		    req.nrthreads, req.nrskipped);
+	sim_require(stops == 1, "ATTACH has stopped the machine %u times", stops);
+	(void)arg;
+}
+
+/* A thread whose state is unlinked before ATTACH ends is not attached to again. */
+void sim_attach_unlinked(void)
+{
+	counted = sim_process("unlinks", 1000, unlink_given, NULL);
+	user_wait(sim_process("attaches", 1000, attach_to_unlinkers, NULL));
+}
+
 /* ---- counts of kernel mode ----------------------------------------------------------------- */
 
 /* READ of one state must not stop the other, which counts the steps of kernel mode. */

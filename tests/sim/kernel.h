@@ -61,7 +61,6 @@ typedef __s64 s64;
 #define DIV_ROUND_UP(a, b)	(((a) + (b) - 1) / (b))
 #define min(a, b)		((a) < (b) ? (a) : (b))
 #define max(a, b)		((a) > (b) ? (a) : (b))
-#define swap(a, b)		do { __typeof__(a) swapped = (a); (a) = (b); (b) = swapped; } while (0)
 #define min_t(type, a, b)	min((type)(a), (type)(b))
 #define max_t(type, a, b)	max((type)(a), (type)(b))
 #define clamp(v, lo, hi)	max(min(v, hi), lo)

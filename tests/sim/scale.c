@@ -158,7 +158,7 @@ static const struct op {
 	{ "map, unmap", op_map_unmap, 10, { 0, 0, 0, 20, 12, 400 } },
 	{ "inherit control", op_control_family, 1, { 0, 0, 0, 10, 4, 150 } },
 	{ "thread, counted", op_thread, 10, { 0, 0, 0, 30, 8, 200 } },
-	{ "attach to 10", op_attach, 1, { 0, 0, 1, 46, 40, 900, LONGEST_STOP } },
+	{ "attach to 10", op_attach, 1, { 0, 0, 1, 26, 40, 900, LONGEST_STOP } },
 	{ "read 10", op_read_all, 10, { 0, 0, 0, 16, 2, 500 } },
 	{ "detach from 10", op_detach, 1, { 0, 0, 0, 190, 30, 2000 } },
 	{ "attach to many", op_attach_many, 1, { 0, 0, -1UL, -1UL, -1UL, -1UL, LONGEST_STOP } },

@@ -2205,6 +2205,8 @@ const struct scenario sim_scenarios[] = {
 	{ "beside_overflow_late", sim_beside_overflow, 2, { .nmi_ns = 400 } },
 	{ "beside_compete", sim_beside_compete, 3 },
 	{ "beside_users", sim_beside_users, 3 },
+	{ "beside_leavers", sim_beside_leavers, 3 },
+	{ "attach_unlinked", sim_attach_unlinked, 3 },
 	{ "beside_clock", sim_beside_clock, 2 },
 	{ "beside_kernel_ring", sim_beside_kernel_ring, 2, { .counts_kernel = true } },
 	{ "beside_kernel", sim_beside_kernel, 2, { .counts_kernel = true } },
