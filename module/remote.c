@@ -412,9 +412,9 @@ void vperfctr_detach_abandoned(struct vperfctr_state *st)
 	}
 	local_irq_disable();
 	if (st->owner == current)
-		err = op_abandon(st, NULL);
+		err = atomic_read(&st->files) ? -EBUSY : 0;
 	if (!err)
-		vperfctr_unlink_notifier(st, current);
+		vperfctr_detach_current(st, false);
 	local_irq_enable();
 	if (!err) {
 		vperfctr_finish_detach(st, st->root);

@@ -725,6 +725,27 @@ static noinline void begin_joint(struct vperfctr_state *st, struct task_struct *
 }
 
 /*
+ * Link the notifier of a state, which knows its place already, in the list of a thread.
+ * preempt_notifier_register() supports only current, and has no lock.  See the top of this file
+ * for what excludes other changes.
+ *
+ * Context: the bucket's lock is held.
+ * Return: true if the list had another one.
+ */
+static __always_inline bool link_notifier(struct vperfctr_state *st, struct task_struct *task)
+{
+	struct hlist_node *first = task->preempt_notifiers.first;
+
+	st->notifier.link.next = first;
+	/* A walk that finds the node finds its link to the next one. */
+	smp_store_release(&task->preempt_notifiers.first, &st->notifier.link);
+	if (likely(!first))
+		return false;
+	WRITE_ONCE(first->pprev, &st->notifier.link.next);
+	return true;
+}
+
+/*
  * Attach a state to a thread, which may have others: see vperfctr_may_attach_to().  The
  * thread gets a reference.
  *
@@ -744,17 +765,37 @@ void vperfctr_attach(struct vperfctr_state *st, struct task_struct *task)
 	vperfctr_overflow_attach(st);
 	if (!STATE_ON_RT)
 		INIT_WORK(&st->detach_work, vperfctr_finish_detach_work);
+	/* Threads of all users meet at the lock: what needs none comes before. */
+	st->notifier.link.pprev = &task->preempt_notifiers.first;
 	raw_spin_lock(&bucket->lock);
-	if (unlikely(!hlist_empty(&task->preempt_notifiers)))
-		begin_joint(st, task);
+	if (unlikely(link_notifier(st, task)))
+		begin_joint(st, task);	/* passes over this one, which has no owner yet */
 	WRITE_ONCE(st->owner, task);
 	hlist_add_head(&st->by_owner, &bucket->states);
-	/*
-	 * preempt_notifier_register() supports only current, and has no lock.  See the top of
-	 * this file for what excludes other changes.
-	 */
-	hlist_add_head(&st->notifier.link, &task->preempt_notifiers);
 	raw_spin_unlock(&bucket->lock);
+}
+
+/* Stop a state that is about to be detached, and let it leave its family. */
+static void stop_for_good(struct vperfctr_state *st, bool missed)
+{
+	lockdep_assert_irqs_disabled();
+	vperfctr_stop(st);
+	vperfctr_overflow_last(st);
+	if (unlikely(st->sampler)) {
+		vperfctr_clock_last(st);
+		vperfctr_ring_detach(st);
+	}
+	vperfctr_set_stop(st, STATE_STOP_IDLE);
+	perfctr_cpu_mark_suspended(&st->cpu_state);
+	vperfctr_leave_family(st, missed);
+}
+
+/* Forget the owner of a state that has stopped.  Context: the bucket's lock is held. */
+static void forget_owner(struct vperfctr_state *st)
+{
+	__hlist_del(&st->by_owner);
+	/* A CPU that sees it detached may release the hardware: the stop comes first. */
+	smp_store_release(&st->owner, NULL);
 }
 
 /*
@@ -769,21 +810,28 @@ void vperfctr_detach(struct vperfctr_state *st, bool missed)
 {
 	struct owner_bucket *bucket = bucket_of(st->owner);
 
-	lockdep_assert_irqs_disabled();
-	vperfctr_stop(st);
-	vperfctr_overflow_last(st);
-	if (unlikely(st->sampler)) {
-		vperfctr_clock_last(st);
-		vperfctr_ring_detach(st);
-	}
-	vperfctr_set_stop(st, STATE_STOP_IDLE);
-	perfctr_cpu_mark_suspended(&st->cpu_state);
-	vperfctr_leave_family(st, missed);
+	stop_for_good(st, missed);
 	raw_spin_lock(&bucket->lock);
-	hlist_del(&st->by_owner);
+	forget_owner(st);
 	raw_spin_unlock(&bucket->lock);
-	/* A CPU that sees it detached may release the hardware: the stop comes first. */
-	smp_store_release(&st->owner, NULL);
+}
+
+/* Unlink a notifier: see vperfctr_unlink_notifier().  Context: the bucket's lock is held. */
+static bool unlink_notifier(struct vperfctr_state *st)
+{
+	struct hlist_node *next = st->notifier.link.next, **pprev = st->notifier.link.pprev;
+
+	if (!pprev)
+		return false;
+	st->notifier.link.pprev = NULL;
+	if (next)
+		WRITE_ONCE(next->pprev, pprev);
+	/*
+	 * The thread does not wait for a remote call that it does not see any more.
+	 * So all of the detachment comes first: see vperfctr_apply().
+	 */
+	smp_store_release(pprev, next);
+	return true;
 }
 
 /*
@@ -797,32 +845,26 @@ void vperfctr_detach(struct vperfctr_state *st, bool missed)
 bool vperfctr_unlink_notifier(struct vperfctr_state *st, struct task_struct *task)
 {
 	struct owner_bucket *bucket = bucket_of(task);
-	struct hlist_node *next, **pprev;
+	bool linked;
 
 	lockdep_assert_irqs_disabled();
 	/* Other CPUs may change the list of a thread that does not run: see the top. */
 	raw_spin_lock(&bucket->lock);
-	next = st->notifier.link.next;
-	pprev = st->notifier.link.pprev;
-	if (pprev) {
-		st->notifier.link.pprev = NULL;
-		if (next)
-			WRITE_ONCE(next->pprev, pprev);
-		/*
-		 * The thread does not wait for a remote call that it does not see any more.
-		 * So all of the detachment comes first: see vperfctr_apply().
-		 */
-		smp_store_release(pprev, next);
-	}
+	linked = unlink_notifier(st);
 	raw_spin_unlock(&bucket->lock);
-	return pprev;
+	return linked;
 }
 
 /* Detach the state of current.  Context: a call or a probe, interrupts disabled. */
 void vperfctr_detach_current(struct vperfctr_state *st, bool missed)
 {
-	vperfctr_detach(st, missed);
-	vperfctr_unlink_notifier(st, current);
+	struct owner_bucket *bucket = bucket_of(current);
+
+	stop_for_good(st, missed);
+	raw_spin_lock(&bucket->lock);
+	forget_owner(st);
+	unlink_notifier(st);
+	raw_spin_unlock(&bucket->lock);
 }
 
 /*

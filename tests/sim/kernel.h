@@ -183,7 +183,7 @@ do {									\
 do {									\
 	sim_order_stores();						\
 	WRITE_ONCE(*(p), v);						\
-	/* Only the removal of a preempt notifier links nodes so. */	\
+	/* Only preempt notifiers are linked and unlinked so. */	\
 	if (__builtin_types_compatible_p(__typeof__(*(p)), struct hlist_node *)) \
 		sim_notifiers_change((void *)(p));			\
 } while (0)
@@ -430,6 +430,7 @@ static inline void hlist_del(struct hlist_node *n)
 }
 
 #define hlist_empty(head)		(!READ_ONCE((head)->first))
+#define __hlist_del(n)			hlist_del(n)
 #define hlist_add_head_rcu(n, head)	hlist_add_head(n, head)
 #define hlist_del_rcu(n)		hlist_del(n)
 #define hlist_entry(p, type, member)	container_of(p, type, member)
