@@ -550,8 +550,8 @@ int unregister_reboot_notifier(struct notifier_block *block);
 /* The registers that a task has, and what the drivers of this architecture use. */
 #include "arch.h"
 
-#define pagefault_disable()	((void)0)
-#define pagefault_enable()	((void)0)
+void pagefault_disable(void);
+void pagefault_enable(void);
 #define user_mode(regs)		((regs)->user)
 /* A chain of calls in the kernel has that many, each 16 bytes below its caller. */
 #define SIM_KERNEL_CALLS	5

@@ -760,6 +760,43 @@ void local_irq_enable(void)
 	sim_irq_restore(false);
 }
 
+void pagefault_disable(void)
+{
+	current->sim->no_faults++;
+}
+
+void pagefault_enable(void)
+{
+	sim_require(current->sim->no_faults, "pagefault_enable() without pagefault_disable()");
+	current->sim->no_faults--;
+}
+
+struct sim_context sim_context(void)
+{
+	const struct sim_cpu *cpu = sim_this_cpu();
+	const struct sim_task *t = current->sim;
+
+	return (struct sim_context) {
+		cpu->preempt, t->atomic, t->rcu_depth, cpu->spins.n, t->mutexes.n, t->user_access,
+		t->no_faults, irqs_disabled(),
+	};
+}
+
+/* Real kernels check some of this at some places, and only if they are built for it. */
+void sim_check_context(const struct sim_context *before, const char *what)
+{
+	struct sim_context after = sim_context();
+
+	sim_require(after.preempt == before->preempt && after.irqs_off == before->irqs_off,
+		    "%s leaves preemption or interrupts in another state", what);
+	sim_require(after.spins == before->spins && after.mutexes == before->mutexes,
+		    "%s leaves a lock in another state", what);
+	sim_require(after.rcu_depth == before->rcu_depth, "%s leaves another number of RCU readers", what);
+	sim_require(after.user_access == before->user_access, "%s does not end its access to user memory", what);
+	sim_require(after.no_faults == before->no_faults, "%s leaves page faults disabled", what);
+	sim_require(after.atomic == before->atomic, "%s does not end its marked accesses", what);
+}
+
 void sim_might_sleep(const char *file, int line)
 {
 	const struct sim_cpu *cpu = sim_this_cpu();
@@ -889,6 +926,7 @@ struct pt_regs *get_irq_regs(void)
 static void do_irq(void)
 {
 	struct sim_cpu *cpu = sim_this_cpu();
+	struct sim_context context;
 
 	if (sim_story)
 		sim_tell("interrupt, at %s, %s", place_of(cpu), cpu->what ?: "");
@@ -899,6 +937,7 @@ static void do_irq(void)
 	cpu->in_irq = true;
 	cpu->interrupted_preempt = cpu->preempt;
 	cpu->preempt += HARDIRQ_OFFSET;
+	context = sim_context();
 	run_calls(cpu);
 	run_timers(cpu);
 	if (sim_pmi_is_irq() && pmi_is_ready(sim_cpu)) {
@@ -907,6 +946,7 @@ static void do_irq(void)
 	}
 	run_irq_works(cpu);
 	sim_rcu_process();
+	sim_check_context(&context, "an interrupt");
 	cpu->preempt -= HARDIRQ_OFFSET;
 	cpu->in_irq = false;
 	cpu->irqs_off = false;
@@ -917,6 +957,7 @@ static void do_nmi(void)
 {
 	struct sim_cpu *cpu = sim_this_cpu();
 	struct pt_regs regs = interrupted_regs(cpu), irq_regs = cpu->irq_regs;
+	struct sim_context context;
 
 	cpu->irq_regs = regs;
 	/* If it is raised again at once, the interrupted code makes no step in between. */
@@ -928,8 +969,10 @@ static void do_nmi(void)
 				 place_of(cpu), cpu->what ?: "");
 		cpu->in_nmi = true;
 		cpu->preempt += 16 * HARDIRQ_OFFSET;
+		context = sim_context();
 		if (!sim_handle_pmi(&regs))
 			sim_fail("an NMI of the counters is not claimed");
+		sim_check_context(&context, "an NMI");
 		cpu->preempt -= 16 * HARDIRQ_OFFSET;
 		cpu->in_nmi = false;
 		sim_drain();		/* by IRET */
@@ -1589,6 +1632,7 @@ static struct task_struct *switched_from[NR_CPUS];
 
 static void fire_sched_out(struct task_struct *prev, struct task_struct *next)
 {
+	struct sim_context context = sim_context();
 	struct preempt_notifier *n;
 
 	if (!sim_notifiers_on)
@@ -1597,6 +1641,7 @@ static void fire_sched_out(struct task_struct *prev, struct task_struct *next)
 		sim_callback("sched_out");
 		n->ops->sched_out(n, next);
 	}
+	sim_check_context(&context, "sched_out()");
 }
 
 static void put_task_rcu(struct rcu_head *rcu)
@@ -1615,6 +1660,7 @@ static void finish_switch(void)
 {
 	struct sim_cpu *cpu = sim_this_cpu();
 	struct task_struct *prev = switched_from[sim_cpu];
+	struct sim_context context;
 	struct preempt_notifier *n;
 	bool dead = prev->sim->state == SIM_DEAD;	/* later it may run elsewhere */
 
@@ -1628,10 +1674,12 @@ static void finish_switch(void)
 	cpu->irqs_off = false;
 	SIM_STEP("interrupts are enabled after the switch");
 	if (sim_notifiers_on) {
+		context = sim_context();
 		hlist_for_each_entry(n, &current->preempt_notifiers, link) {
 			sim_callback("sched_in");
 			n->ops->sched_in(n, sim_cpu);
 		}
+		sim_check_context(&context, "sched_in()");
 	}
 	sim_begins_to_run(current->sim);
 	if (dead)

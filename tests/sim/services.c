@@ -455,6 +455,7 @@ static struct work_struct *take_work(struct workqueue_struct *wq)
 static void run_work(struct workqueue_struct *wq, struct work_struct *work)
 {
 	void (*func)(struct work_struct *) = work->func;
+	const struct sim_context none = {};
 	unsigned int i = 0;
 
 	while (wq->now[i])
@@ -464,6 +465,7 @@ static void run_work(struct workqueue_struct *wq, struct work_struct *work)
 	wq->running++;
 	SIM_STEP("a worker calls");
 	func(work);		/* may free the work */
+	sim_check_context(&none, "a work");
 	sim_drain();
 	wq->running--;
 	wq->now[i] = NULL;

@@ -121,6 +121,7 @@ struct sim_task {
 	struct task_struct *forked;	/* its fork has not returned: put that at the exit */
 	bool in_ioctl;
 	unsigned int user_access;	/* user_access_begin() without its end */
+	unsigned int no_faults;		/* pagefault_disable() without its end */
 	struct sim_range reads[SIM_MAX_READS];	/* of user memory by that call */
 	unsigned int nr_reads;
 	const void *polls;		/* the queue in which it waits, by poll() or wait_event_timeout() */
@@ -163,6 +164,16 @@ static inline struct sim_cpu *sim_this_cpu(void)
 {
 	return &sim_cpus[sim_cpu];
 }
+
+/* What code of the module must leave as it was when it was called: see sim_check_context(). */
+struct sim_context {
+	int preempt, atomic;
+	unsigned int rcu_depth, spins, mutexes, user_access, no_faults;
+	bool irqs_off;
+};
+
+struct sim_context sim_context(void);
+void sim_check_context(const struct sim_context *before, const char *what);
 
 /* The processors of the machine.  A scenario may have others than the usual ones. */
 struct model_config;
