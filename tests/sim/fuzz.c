@@ -1649,6 +1649,7 @@ static void run_program(void *arg)
 	unsigned int i, n = 1 + (header[FUZZ_CPUS] >> 4 & 3);
 
 	sim_load_module();
+	sim_shows_garbage = true;
 	sim_failures.alloc = allocs[header[FUZZ_FAILURES] & 3];
 	sim_failures.fault = faults[header[FUZZ_FAILURES] >> 2 & 3];
 	sim_user_task_made = task_is_made;

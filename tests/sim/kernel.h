@@ -31,6 +31,7 @@ typedef __s64 s64;
 #define __init
 #define __exit
 #define __ro_after_init
+#define __uninitialized			/* these have garbage, too: see the Makefile */
 #define __read_mostly
 #define ____cacheline_aligned_in_smp
 #define ____cacheline_aligned
@@ -813,6 +814,8 @@ size_t sim_cache_size(const struct kmem_cache *cache);
 /* True unless the access faults.  A system call reads no byte twice. */
 bool sim_user_write(const void *p, size_t size);
 bool sim_user_read(const void *p, size_t size);
+/* User space must see nothing that the kernel has left in its memory. */
+void sim_check_garbage(const void *p, size_t size);
 
 static inline bool sim_is_user_address(const void *p)
 {
@@ -825,7 +828,12 @@ void sim_check_user_access(void);
 
 #define u64_to_user_ptr(x)	((void *)(unsigned long)(x))
 #define get_user(x, p)		(sim_user_read(p, sizeof(*(p))) ? ((x) = *(p), 0) : -EFAULT)
-#define put_user(x, p)		(sim_user_write(p, sizeof(*(p))) ? (*(p) = (x), 0) : -EFAULT)
+#define put_user(x, p)						\
+({								\
+	__typeof__(*(p)) sim_put = (x);				\
+	sim_check_garbage(&sim_put, sizeof(sim_put));		\
+	sim_user_write(p, sizeof(*(p))) ? (*(p) = sim_put, 0) : -EFAULT; \
+})
 #define should_fail_usercopy()	false
 #define user_access_begin(p, n)	((void)(n), sim_user_access_begin(p))
 #define user_access_end()	sim_user_access_end()

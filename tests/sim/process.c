@@ -58,6 +58,8 @@ static void unmap(struct vm_area_struct *vma)
 		sim_callback("vma_close");
 		vma->vm_ops->close(vma);
 	}
+	if (vma->page)
+		sim_check_garbage(vma->page, vma->vm_end - vma->vm_start);
 	while (*p != vma)
 		p = &(*p)->next;
 	*p = vma->next;

@@ -18,6 +18,9 @@ struct block {
 };
 
 #define MAGIC	0x5117b10c5117b10cULL
+/* What memory has that the module has not written: kmalloc()'s, and its variables (by gcc). */
+#define GARBAGE	0xa5
+#define GARBAGE_OF_STACK 0xfe
 
 static struct block blocks = { &blocks, &blocks, NULL, 0, 0 };
 
@@ -45,7 +48,7 @@ void *sim_alloc(size_t size, gfp_t gfp, const char *file, int line)
 	p = aligned_alloc(before, (size + before + before - 1) / before * before);
 	sim_require(p, "the host has no memory");
 	sim_forget_lines(p, size + before);
-	memset(p + before, gfp & __GFP_ZERO ? 0 : 0xa5, size);
+	memset(p + before, gfp & __GFP_ZERO ? 0 : GARBAGE, size);
 	block = (struct block *)(p + before) - 1;
 	*block = (struct block) { &blocks, blocks.prev, file, line, MAGIC ^ before };
 	blocks.prev->next = block;
@@ -189,9 +192,24 @@ unsigned long copy_from_user(void *to, const void *from, size_t n)
 	return 0;
 }
 
+bool sim_shows_garbage;
+
+void sim_check_garbage(const void *p, size_t size)
+{
+	const u32 *word = p, *end = word + size / sizeof(*word);
+
+	if (sim_shows_garbage)
+		return;
+	for (; word < end; word++)
+		sim_require(*word != GARBAGE * 0x01010101U && *word != GARBAGE_OF_STACK * 0x01010101U,
+			    "byte %zu of %zu for user space has not been written",
+			    (const char *)word - (const char *)p, size);
+}
+
 unsigned long copy_to_user(void *to, const void *from, size_t n)
 {
 	might_sleep();
+	sim_check_garbage(from, n);
 	if (!sim_user_write(to, n))
 		return n;
 	memcpy(to, from, n);

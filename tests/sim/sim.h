@@ -281,6 +281,7 @@ struct sim_failures {
 };
 
 extern struct sim_failures sim_failures;
+extern bool sim_shows_garbage;		/* the calls' arguments may have bytes as memory that was not written */
 extern struct tracepoint sim_tp_exec, sim_tp_fork, sim_tp_exit, sim_tp_rename;
 void sim_tell_mapping(struct vm_area_struct *vma);
 extern const struct file_operations *sim_device;
