@@ -42,6 +42,10 @@ void *sim_alloc(size_t size, gfp_t gfp, const char *file, int line)
 	else
 		sim_step("allocate", file, line);
 	sim_require(!sim_is_in_nmi(), "an allocation in an NMI");
+	sim_require(gfp & (GFP_ATOMIC | GFP_KERNEL), "an allocation of no kind, at %s:%d", file, line);
+	/* An atomic one fails easily, and users choose the size of a large one. */
+	sim_require((gfp & __GFP_NOWARN) || ((gfp & GFP_KERNEL) && size <= 8 * PAGE_SIZE),
+		    "the kernel logs it if there is no memory, at %s:%d", file, line);
 	sim_drain();
 	if (lacks_memory())
 		return NULL;
