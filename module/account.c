@@ -144,7 +144,7 @@ struct vperfctr_account *vperfctr_charge_current(gfp_t gfp)
 	account = charge_user(uid, &new);
 	if (account)
 		return account;
-	new = vperfctr_zalloc(sizeof(*new), gfp);
+	new = vperfctr_zalloc(sizeof(*new), gfp | __GFP_ACCOUNT);
 	if (!new)
 		return ERR_PTR(-ENOMEM);
 	new->uid = uid;

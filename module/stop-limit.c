@@ -84,7 +84,7 @@ static s64 use_ration(kuid_t uid, u64 price)
 	struct ration *ration = find_ration(uid, now);
 
 	if (!ration) {
-		ration = kmalloc(sizeof(*ration), GFP_KERNEL);
+		ration = kmalloc(sizeof(*ration), GFP_KERNEL_ACCOUNT);
 		if (!ration)
 			return -ENOMEM;
 		ration->uid = uid;

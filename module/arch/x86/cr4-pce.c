@@ -525,7 +525,7 @@ static bool is_listed(const struct mm_struct *mm)
 /* Return: false if there is no memory. */
 static bool look_later(struct mm_struct *mm)
 {
-	struct later *later = kmalloc(sizeof(*later), GFP_KERNEL);
+	struct later *later = kmalloc(sizeof(*later), GFP_KERNEL_ACCOUNT);
 	unsigned long due, now;
 
 	if (!later)
