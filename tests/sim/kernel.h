@@ -780,7 +780,7 @@ typedef unsigned int gfp_t;
 #define __GFP_ZERO		0x10
 #define GFP_KERNEL_ACCOUNT	(GFP_KERNEL | __GFP_ACCOUNT)
 #define gfpflags_allow_blocking(gfp) ((gfp) & GFP_KERNEL)
-#define SLAB_ACCOUNT		0
+#define SLAB_ACCOUNT		__GFP_ACCOUNT
 #define SLAB_HWCACHE_ALIGN	0
 struct kmem_cache;
 void *sim_alloc(size_t size, gfp_t gfp, const char *file, int line);
@@ -798,12 +798,12 @@ void sim_free(const void *p);
 void sim_not_realtime(const char *what);
 #define get_zeroed_page(gfp)	((unsigned long)sim_alloc(PAGE_SIZE, (gfp) | __GFP_ZERO, __FILE__, __LINE__))
 #define free_page(p)		sim_free((void *)(p))
-struct kmem_cache *sim_cache_create(size_t size);
+struct kmem_cache *sim_cache_create(size_t size, gfp_t gfp);
 void kmem_cache_destroy(struct kmem_cache *cache);
-#define KMEM_CACHE(name, flags)	sim_cache_create(sizeof(struct name))
-#define kmem_cache_create(name, size, align, flags, ctor) sim_cache_create(size)
-size_t sim_cache_size(const struct kmem_cache *cache);
-#define kmem_cache_zalloc(cache, gfp) kzalloc(sim_cache_size(cache), gfp)
+#define KMEM_CACHE(name, flags)	sim_cache_create(sizeof(struct name), flags)
+#define kmem_cache_create(name, size, align, flags, ctor) sim_cache_create(size, flags)
+void *sim_cache_alloc(const struct kmem_cache *cache, gfp_t gfp, const char *file, int line);
+#define kmem_cache_zalloc(cache, gfp) sim_cache_alloc(cache, (gfp) | __GFP_ZERO, __FILE__, __LINE__)
 #define kmem_cache_free(cache, p) sim_free(p)
 #define virt_to_page(p)		(p)
 #define page_to_pfn(p)		((unsigned long)(p) >> PAGE_SHIFT)

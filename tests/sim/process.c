@@ -1304,6 +1304,7 @@ static long call_ioctl(struct file *file, unsigned int cmd, void *arg)
 	current->sim->in_ioctl = true;
 	ret = file->f_op->unlocked_ioctl(file, cmd, (unsigned long)arg);
 	current->sim->in_ioctl = false;
+	sim_check_charged();
 	cpu = sim_this_cpu();
 	sim_require(!cpu->preempt && !cpu->irqs_off && !current->sim->mutexes.n &&
 		    !current->sim->rcu_depth, "a call returns in a wrong context");

@@ -14,6 +14,7 @@ struct block {
 	struct block *next, *prev;
 	const char *file;
 	int line;
+	struct sim_task *caller;	/* not NULL: it must free this before its call returns */
 	u64 magic;
 };
 
@@ -22,7 +23,7 @@ struct block {
 #define GARBAGE	0xa5
 #define GARBAGE_OF_STACK 0xfe
 
-static struct block blocks = { &blocks, &blocks, NULL, 0, 0 };
+static struct block blocks = { &blocks, &blocks };
 
 /* The block's description lies before it, in a page of its own if it is one. */
 /* True if something fails that needs memory. */
@@ -54,7 +55,11 @@ void *sim_alloc(size_t size, gfp_t gfp, const char *file, int line)
 	sim_forget_lines(p, size + before);
 	memset(p + before, gfp & __GFP_ZERO ? 0 : GARBAGE, size);
 	block = (struct block *)(p + before) - 1;
-	*block = (struct block) { &blocks, blocks.prev, file, line, MAGIC ^ before };
+	*block = (struct block) { &blocks, blocks.prev, file, line, NULL, MAGIC ^ before };
+	if (current->sim->in_ioctl && (gfp & (GFP_KERNEL | __GFP_ACCOUNT)) == GFP_KERNEL) {
+		block->caller = current->sim;
+		current->sim->not_charged++;
+	}
 	blocks.prev->next = block;
 	blocks.prev = block;
 	return p + before;
@@ -72,10 +77,24 @@ void sim_free(const void *p)
 	sim_drain();
 	before = block->magic ^ MAGIC;
 	sim_require(before == 64 || before == PAGE_SIZE, "what was not allocated is freed");
+	if (block->caller)
+		block->caller->not_charged--;
 	block->next->prev = block->prev;
 	block->prev->next = block->next;
 	block->magic = 0;
 	free((char *)p - before);
+}
+
+/* What a call leaves is charged to the caller's memory cgroup. */
+void sim_check_charged(void)
+{
+	const struct block *block;
+
+	if (!current->sim->not_charged)
+		return;
+	for (block = blocks.next; block->caller != current->sim; block = block->next)
+		;
+	sim_fail("memory of %s:%d is charged to nobody", strrchr(block->file, '/') + 1, block->line);
 }
 
 /* There is one PID namespace, so that a count is enough. */
@@ -104,20 +123,23 @@ static void check_no_leaks(void)
 	sim_require(!pid_ns_refs, "%u references to PID namespaces are not put", pid_ns_refs);
 }
 
-struct kmem_cache { size_t size; };
+struct kmem_cache {
+	size_t size;
+	gfp_t gfp;
+};
 
-struct kmem_cache *sim_cache_create(size_t size)
+struct kmem_cache *sim_cache_create(size_t size, gfp_t gfp)
 {
 	struct kmem_cache *cache = kmalloc(sizeof(*cache), GFP_KERNEL);
 
 	if (cache)
-		cache->size = size;
+		*cache = (struct kmem_cache) { size, gfp };
 	return cache;
 }
 
-size_t sim_cache_size(const struct kmem_cache *cache)
+void *sim_cache_alloc(const struct kmem_cache *cache, gfp_t gfp, const char *file, int line)
 {
-	return cache->size;
+	return sim_alloc(cache->size, cache->gfp | gfp, file, line);
 }
 
 void kmem_cache_destroy(struct kmem_cache *cache)

@@ -120,6 +120,7 @@ struct sim_task {
 	bool is_new;			/* the fork's probe has not been called */
 	struct task_struct *forked;	/* its fork has not returned: put that at the exit */
 	bool in_ioctl;
+	unsigned int not_charged;	/* blocks of memory of that call */
 	unsigned int user_access;	/* user_access_begin() without its end */
 	unsigned int no_faults;		/* pagefault_disable() without its end */
 	struct sim_range reads[SIM_MAX_READS];	/* of user memory by that call */
@@ -281,6 +282,7 @@ struct sim_failures {
 };
 
 extern struct sim_failures sim_failures;
+void sim_check_charged(void);
 extern bool sim_shows_garbage;		/* the calls' arguments may have bytes as memory that was not written */
 extern struct tracepoint sim_tp_exec, sim_tp_fork, sim_tp_exit, sim_tp_rename;
 void sim_tell_mapping(struct vm_area_struct *vma);
