@@ -243,6 +243,7 @@ static void check_control(int fd, const struct control *c, u32 status)
 		sim_require(!memcmp(&r.control.ctr[i], &c->ctr[i], sizeof(c->ctr[i])),
 			    "counter %u of the control is another one", i);
 	expect(r.soft.soft, c->header.soft, "soft", __LINE__);
+	expect(r.soft.reserved, 0, "reserved", __LINE__);
 	fill_read(&r);
 	r.req.flags = VPERFCTR_READ_OWNER;
 	must(user_ioctl(fd, VPERFCTR_READ, &r.req));

@@ -217,6 +217,8 @@ static void have_stack(void *arg)
 	/* The last frame's caller has a wrong frame pointer. */
 	for (i = 0; i < FRAMES; i++)
 		words[2 * i] = (unsigned long)&words[2 * i + 2] + (i == FRAMES - 1);
+	/* A frame that returns to 1 is one as well. */
+	words[3] = 1;
 	current->sim->regs.bp = (unsigned long)words;
 	frames = FRAMES;
 #endif

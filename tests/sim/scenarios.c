@@ -2120,6 +2120,8 @@ const struct scenario sim_scenarios[] = {
 	{ "soft", sim_soft, 2 },
 	{ "attach_wrongly", sim_attach_wrongly, 2 },
 	{ "stacks", sim_stacks, 2 },
+	{ "soft_other", sim_soft_other, 3 },
+	{ "attach_to_rest", sim_attach_to_rest, 2 },
 	{ "kernel_beside_idle", sim_kernel_beside_idle, 2, { .counts_kernel = true } },
 	/* The last CPU is in the second word of a mask, if masks have two. */
 	{ "many_cpus", sim_many_cpus, NR_CPUS > 32 ? 33 : 2 },
@@ -2221,6 +2223,7 @@ const struct scenario sim_scenarios[] = {
 	/* arm64 has another timer, which samples the counters. */
 	{ "signal_once", sim_signal_once, 2 },
 	{ "shutdown_cpus", sim_shutdown_cpus, 2 },
+	{ "beside_fixed", sim_beside_fixed, 2 },
 	{ "beside_no_global", sim_beside, 2, { sim_no_global } },
 	{ "beside_overflow_no_global", sim_beside_overflow, 2, { sim_no_global } },
 	{ "beside_amd_v2", sim_beside, 2, { sim_amd_v2 } },

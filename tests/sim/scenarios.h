@@ -113,6 +113,11 @@ void sim_beside_kernel_ring(void);
 void sim_beside_overflow(void);
 void sim_beside_extra(void);
 
+/* corners.c */
+void sim_soft_other(void);
+void sim_attach_to_rest(void);
+void sim_beside_fixed(void);
+
 /* details.c */
 void sim_attach_wrongly(void);
 void sim_signal_once(void);
