@@ -20,6 +20,7 @@ static bool may_end;
 #define READS		8
 
 static struct task_struct *faults;
+static u64 executed_before;		/* the CONTROL */
 
 static u64 switches_of(const struct task_struct *task)
 {
@@ -30,7 +31,7 @@ static u64 switches_of(const struct task_struct *task)
 static void read_both(void *arg)
 {
 	struct vperfctr_soft soft = { .size = sizeof(soft) };
-	u64 own[2], n, switches;
+	u64 own[2], n, switches, executed;
 	struct vperfctr_read req = {
 		.size = sizeof(req), .nrctrs = 1, .sums = (unsigned long)own, .soft = (unsigned long)&soft,
 	};
@@ -39,7 +40,9 @@ static void read_both(void *arg)
 
 	for (i = 0; i < READS; i++) {
 		switches = switches_of(faults);
+		executed = faults->sim->executed - executed_before;
 		must(user_ioctl(fd, VPERFCTR_READ, &req));
+		sim_require(own[1] >= executed, "READ returns %llu instructions of %llu", own[1], executed);
 		n = soft.count[3].own;
 		sim_require(own[1] <= (n + 1) * PIECE, "%llu instructions with %llu faults", own[1], n);
 		sim_require(own[1] >= n * PIECE || switches_of(faults) - switches >= MANY_SWITCHES,
@@ -62,6 +65,7 @@ static void fault_often(void *arg)
 	fd = must(sim_open(0, VPERFCTR_OPEN_CREAT));
 	sim_fill_control(&control, &ctr, 0);
 	control.soft = VPERFCTR_SOFT_MINOR_FAULTS;
+	executed_before = current->sim->executed;
 	must(user_ioctl(fd, VPERFCTR_CONTROL, &control));
 	reader = user_fork("reads", read_both, (void *)(long)fd);
 	for (i = 0; !READ_ONCE(may_end); i++) {
@@ -142,6 +146,240 @@ void sim_attach_to_rest(void)
 	user_wait(sim_process("attaches", 1000, attach_to_rest, NULL));
 }
 
+/* ---- states that only a monitor may change ------------------------------------------------------ */
+
+#define SIGNAL		40
+#define PERIOD		100
+
+static bool is_locked, may_try;
+
+static int sample_by_signals(int fd)
+{
+	struct vperfctr_control control;
+	struct vperfctr_ctr ctr;
+
+	sim_fill_control(&control, &ctr, 0);
+	control.nractrs = 0;
+	control.nrictrs = 1;
+	control.si_signo = SIGNAL;
+	ctr.ireset = -PERIOD;
+	return user_ioctl(fd, VPERFCTR_CONTROL, &control);
+}
+
+static void expect_refusal(const char *call, long err)
+{
+	sim_require(err == -EPERM, "%s of the owner: %ld", call, err);
+}
+
+static void try_to_change(void *arg)
+{
+	struct vperfctr_ring ring = { .size = sizeof(ring), .nrsamples = 8, .watermark = 1 };
+	struct sim_counts c;
+	u64 before;
+	int fd;
+
+	while (!READ_ONCE(is_locked))
+		user_work(5);
+	fd = must(sim_open(0, 0));
+	before = current->sim->executed;
+	/* The counters are held after the signal. */
+	while (!current->sim->received[SIGNAL]) {
+		user_work(10);
+		sim_require(current->sim->executed - before < 100 * PERIOD, "no signal arrives");
+	}
+	expect_refusal("CONTROL", sim_control(fd, 0));
+	expect_refusal("SUSPEND", user_ioctl(fd, VPERFCTR_SUSPEND, NULL));
+	expect_refusal("RESUME", user_ioctl(fd, VPERFCTR_RESUME, NULL));
+	expect_refusal("IRESUME", user_ioctl(fd, VPERFCTR_IRESUME, NULL));
+	expect_refusal("RING", user_ioctl(fd, VPERFCTR_RING, &ring));
+	expect_refusal("UNLINK", user_ioctl(fd, VPERFCTR_UNLINK, NULL));
+	must(sim_read_counts(fd, &c, 0));
+	sim_require(c.read.status == (VPERFCTR_STATUS_ATTACHED | VPERFCTR_STATUS_ACTIVE | VPERFCTR_STATUS_OVERFLOW),
+		    "the status is %#x", c.read.status);
+	user_close(fd);
+	WRITE_ONCE(may_try, true);
+	while (!READ_ONCE(may_end))
+		user_work(5);
+	(void)arg;
+}
+
+static void lock_state(void *arg)
+{
+	struct task_struct *task = user_fork("is locked", try_to_change, NULL);
+	int fd;
+
+	sim_require(user_ptrace_stop(task), "the thread has ended");
+	fd = must(sim_open(task->pid, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_LOCKED));
+	must(sample_by_signals(fd));
+	user_ptrace_continue(task);
+	WRITE_ONCE(is_locked, true);
+	while (!READ_ONCE(may_try))
+		user_work(5);
+	sim_require(user_ptrace_stop(task), "the thread has ended");
+	must(user_ioctl(fd, VPERFCTR_IRESUME, NULL));
+	must(user_ioctl(fd, VPERFCTR_SUSPEND, NULL));
+	must(user_ioctl(fd, VPERFCTR_RESUME, NULL));
+	must(sim_control(fd, 0));
+	must(user_ioctl(fd, VPERFCTR_UNLINK, NULL));
+	WRITE_ONCE(may_end, true);
+	user_ptrace_continue(task);
+	user_wait(task);
+	user_close(fd);
+	(void)arg;
+}
+
+void sim_locked(void)
+{
+	user_wait(sim_process("locks", 1000, lock_state, NULL));
+}
+
+/* ---- a member that leaves its family, and the family's ring -------------------------------------- */
+
+static int sample_by_clock(int fd, u32 flags)
+{
+	struct vperfctr_control control;
+	struct vperfctr_ctr ctr;
+
+	sim_fill_control(&control, &ctr, VPERFCTR_CONTROL_RING | flags);
+	control.nractrs = 0;
+	control.clock_period = VPERFCTR_CLOCK_MIN;
+	return user_ioctl(fd, VPERFCTR_CONTROL, &control);
+}
+
+static void leave_and_exec(void *arg)
+{
+	int fd = must(sim_open(0, 0));
+	u64 before;
+
+	user_work(20);
+	must(sim_control(fd, 0));
+	/* A ring of its own is the only one then. */
+	sim_require(sample_by_clock(fd, 0) == -EINVAL, "it still has its family's ring");
+	before = current->sim->executed;
+	must(sim_control(fd, 0));
+	user_exec(false);
+	user_work(20);
+	sim_check_counted(fd, before);
+	user_close(fd);
+	(void)arg;
+}
+
+static void have_leaver(void *arg)
+{
+	struct vperfctr_ring ring = { .size = sizeof(ring), .nrsamples = 8, .watermark = 1 };
+	int fd = must(sim_open(0, VPERFCTR_OPEN_CREAT));
+
+	must(user_ioctl(fd, VPERFCTR_RING, &ring));
+	must(sample_by_clock(fd, VPERFCTR_CONTROL_INHERIT));
+	user_wait(user_fork("leaves", leave_and_exec, NULL));
+	user_close(fd);
+	(void)arg;
+}
+
+void sim_leave_ring(void)
+{
+	user_wait(sim_process("root", 1000, have_leaver, NULL));
+}
+
+/* ---- more threads than saved chains of calls ---------------------------------------------------- */
+
+/* A ring has 64 chains, and one for each CPU. */
+#define MANY_THREADS	72
+
+static void overflow_in_kernel(void *arg)
+{
+	unsigned int i;
+
+	for (i = 0; i < 8; i++) {
+		user_work(2);
+		user_sleep(1);
+	}
+	nr_ready++;
+	while (nr_ready < MANY_THREADS)
+		user_sleep(100000);
+	(void)arg;
+}
+
+/* Each thread has a sample that was not made, and keeps its chain. */
+static void sample_many(void *arg)
+{
+	struct vperfctr_ring ring = {
+		.size = sizeof(ring), .nrsamples = 1, .watermark = 1, .flags = VPERFCTR_RING_KERNEL,
+		.kernel_depth = 4,
+	};
+	struct task_struct *task[MANY_THREADS];
+	struct vperfctr_control control;
+	struct vperfctr_ctr ctr;
+	unsigned int i;
+	int fd;
+
+	fd = must(sim_open(0, VPERFCTR_OPEN_CREAT));
+	must(user_ioctl(fd, VPERFCTR_RING, &ring));
+	sim_fill_control(&control, &ctr, VPERFCTR_CONTROL_RING | VPERFCTR_CONTROL_INHERIT);
+	control.nractrs = 0;
+	control.nrictrs = 1;
+	ctr.ireset = -20;
+	sim_count_kernel(&ctr);
+	must(user_ioctl(fd, VPERFCTR_CONTROL, &control));
+	for (i = 0; i < MANY_THREADS; i++)
+		task[i] = user_thread("samples", overflow_in_kernel, NULL);
+	while (i--)
+		user_wait(task[i]);
+	user_close(fd);
+	(void)arg;
+}
+
+void sim_many_chains(void)
+{
+	user_wait(sim_process("samples the kernel", 0, sample_many, NULL));
+}
+
+/* ---- more records than can wait ------------------------------------------------------------------ */
+
+/* As many as that can wait for the worker that finds the paths. */
+#define WAITING		64
+#define MANY_FILES	(3 * WAITING)
+
+/* What has no room is counted as lost. */
+static void map_many_files(void *arg)
+{
+	struct vperfctr_ring ring = {
+		.size = sizeof(ring), .nrsamples = 256, .watermark = 1, .nrsums = 8,
+		.flags = VPERFCTR_RING_RECORDS,
+	};
+	const struct vperfctr_ring_page *page;
+	struct vm_area_struct *vma;
+	unsigned int i, n = 0;
+	u64 at;
+	int fd;
+
+	fd = must(sim_open(0, VPERFCTR_OPEN_CREAT));
+	must(user_ioctl(fd, VPERFCTR_RING, &ring));
+	vma = sim_must_map(fd, VPERFCTR_RING_OFFSET, ring.map_size);
+	page = vma->page;
+	must(sim_control(fd, 0));
+	for (i = 0; i < MANY_FILES; i++)
+		user_map_file(NULL, 0x1000);
+	user_sleep(10000000);
+	for (at = 0; at < READ_ONCE(page->head); ) {
+		const struct vperfctr_record *r = (const void *)((const char *)page + page->data +
+								 at % page->nrsamples * page->sample_size);
+
+		at += r->slots;
+		n += r->type == VPERFCTR_RECORD_MAP;
+	}
+	sim_require(n >= WAITING && page->lost && n + page->lost == MANY_FILES,
+		    "of %u mappings, %u are recorded, and %llu lost", MANY_FILES, n, page->lost);
+	user_munmap(vma);
+	user_close(fd);
+	(void)arg;
+}
+
+void sim_map_many_files(void)
+{
+	user_wait(sim_process("maps files", 1000, map_many_files, NULL));
+}
+
 #ifdef SIM_X86
 /* ---- the first counter of each kind ------------------------------------------------------------- */
 
@@ -178,5 +416,33 @@ static void count_both(void *arg)
 void sim_beside_fixed(void)
 {
 	user_wait(sim_process("counts", 1000, count_both, NULL));
+}
+#endif
+
+#ifdef SIM_ARM64
+/* ---- counters without an interrupt --------------------------------------------------------------- */
+
+static void count_without_interrupt(void *arg)
+{
+	struct vperfctr_info info = { .size = sizeof(info) };
+	int fd = must(sim_open(0, VPERFCTR_OPEN_CREAT));
+	u64 before;
+
+	must(user_device_ioctl(VPERFCTR_INFO, &info));
+	sim_require(info.nrctrs && !(info.features & VPERFCTR_FEATURE_PCINT) && !info.min_period &&
+		    !info.max_period, "the features are %#x, and periods from %llu to %llu", info.features,
+		    info.min_period, info.max_period);
+	sim_require(sample_by_signals(fd) == -EOPNOTSUPP, "a counter may overflow");
+	must(sim_control(fd, 0));
+	before = current->sim->executed;
+	user_work(50);
+	sim_check_counted(fd, before);
+	user_close(fd);
+	(void)arg;
+}
+
+void sim_without_interrupt(void)
+{
+	user_wait(sim_process("counts", 1000, count_without_interrupt, NULL));
 }
 #endif

@@ -637,7 +637,9 @@ static void count_until_down(void *arg)
 		must(sim_read_counts(fd[i], &c[i], 0));
 		sim_require(c[i].own[1] <= current->sim->executed, "counted %llu of %llu", c[i].own[1],
 			    current->sim->executed);
-		sim_require(c[i].read.status & VPERFCTR_STATUS_FORBIDDEN, "the status is %#x", c[i].read.status);
+		sim_require(c[i].read.status == (VPERFCTR_STATUS_ATTACHED | VPERFCTR_STATUS_ACTIVE |
+						 VPERFCTR_STATUS_FORBIDDEN),
+			    "the status is %#x", c[i].read.status);
 	}
 	user_work(50);
 	user_sleep(1000);

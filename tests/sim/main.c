@@ -224,7 +224,7 @@ static bool is_repetition(const struct scenario *s)
  */
 static bool is_long(const struct scenario *s)
 {
-	static const char *const names[] = { "refusals", "rate", "real", "real_exit_mm_first" };
+	static const char *const names[] = { "refusals", "rate", "real", "real_exit_mm_first", "many_chains" };
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(names) && strcmp(names[i], s->name); i++)

@@ -2122,6 +2122,10 @@ const struct scenario sim_scenarios[] = {
 	{ "stacks", sim_stacks, 2 },
 	{ "soft_other", sim_soft_other, 3 },
 	{ "attach_to_rest", sim_attach_to_rest, 2 },
+	{ "locked", sim_locked, 2 },
+	{ "leave_ring", sim_leave_ring, 2 },
+	{ "map_many_files", sim_map_many_files, 1 },
+	{ "many_chains", sim_many_chains, 1, { .counts_kernel = true } },
 	{ "kernel_beside_idle", sim_kernel_beside_idle, 2, { .counts_kernel = true } },
 	/* The last CPU is in the second word of a mask, if masks have two. */
 	{ "many_cpus", sim_many_cpus, NR_CPUS > 32 ? 33 : 2 },
@@ -2290,6 +2294,7 @@ const struct scenario sim_scenarios[] = {
 	{ "overflow_irq", overflow, 2, { sim_irq } },
 	{ "moves_irq", moves, 2, { sim_irq, .counts_kernel = true } },
 	{ "ring_kernel_irq", ring_kernel, 2, { sim_irq, .counts_kernel = true } },
+	{ "without_interrupt", sim_without_interrupt, 2, { sim_no_interrupt } },
 	{ "perf_competes", sim_perf_competes, 3 },
 	{ "perf_waits", sim_perf_waits, 2 },
 	{ "any_kind_one_driver", sim_any_kind, 3,

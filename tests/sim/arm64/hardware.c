@@ -271,6 +271,13 @@ void sim_shares(struct model_config *config)
 	*sim_param_perf_counters = 2;
 }
 
+/* A machine whose firmware does not tell where the counters' interrupt is. */
+void sim_no_interrupt(struct model_config *config)
+{
+	(void)config;
+	sim_perf_irq = 0;
+}
+
 bool sim_is_hardware_reserved(void)
 {
 	return perfctr_reserved;

@@ -30,6 +30,7 @@ void sim_irq(struct model_config *config);
 void sim_no_counters(struct model_config *config);
 void sim_one_driver(struct model_config *config);
 void sim_shares(struct model_config *config);
+void sim_no_interrupt(struct model_config *config);
 
 /* Instructions that this CPU has executed. */
 u64 sim_executed_here(void);
@@ -39,6 +40,7 @@ void sim_perf_competes(void);		/* scenarios */
 void sim_perf_waits(void);
 
 /* perf and its driver of the counters. */
+extern int sim_perf_irq;		/* of its driver's; 0: none */
 void sim_start_perf(u32 others);
 void sim_check_perf(void);
 void sim_perf_resets(void *unused);

@@ -244,6 +244,8 @@ static void set_up(struct arm_pmu *driver, const char *name)
 	driver->hw_events = &hw_events;
 }
 
+int sim_perf_irq = 23;
+
 void sim_start_perf(u32 others)
 {
 	unsigned int n;
@@ -255,7 +257,7 @@ void sim_start_perf(u32 others)
 		struct cpumask *cpus = &driver_of(n)->supported_cpus;
 
 		cpus->bits[n / 64] |= BIT(n % 64);
-		events_of(n)->irq = 23;
+		events_of(n)->irq = sim_perf_irq;
 		model.cpu[n].enabled = 0;
 		model.cpu[n].intr = 0;
 		model.cpu[n].overflow = 0;
