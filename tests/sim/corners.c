@@ -380,6 +380,39 @@ void sim_map_many_files(void)
 	user_wait(sim_process("maps files", 1000, map_many_files, NULL));
 }
 
+/* ---- a CPU that does not come back --------------------------------------------------------------- */
+
+static void count_in_page(void *arg)
+{
+	int fd = must(sim_open(0, VPERFCTR_OPEN_CREAT));
+	struct vm_area_struct *vma = sim_must_map(fd, 0, PAGE_SIZE);
+
+	must(sim_control(fd, 0));
+	while (!READ_ONCE(may_end)) {
+		user_work(5);
+		user_sleep(20);
+	}
+	user_munmap(vma);
+	user_close(fd);
+	(void)arg;
+}
+
+/* What is done for its sake has an end, too. */
+void sim_lost_cpu(void)
+{
+	struct task_struct *task[2];
+	unsigned int i;
+
+	for (i = 0; i < 2; i++)
+		task[i] = sim_process("counts", 1000, count_in_page, NULL);
+	sim_sleep_on(NULL, sim_ns() + 5000);
+	sim_cpu_down(nr_cpu_ids - 1);
+	WRITE_ONCE(may_end, true);
+	for (i = 0; i < 2; i++)
+		user_wait(task[i]);
+	sim_check_rest();
+}
+
 #ifdef SIM_X86
 /* ---- the first counter of each kind ------------------------------------------------------------- */
 

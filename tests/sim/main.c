@@ -25,6 +25,9 @@ static void main_of_machine(void *arg)
 	scenario->func();
 	sim_failures.alloc = 0;
 	sim_explore_scenario(false);
+	/* Both in turn: an unload that comes at once ends what has been left, too. */
+	if (!sim_random(3))
+		sim_check_rest();
 	sim_unload_module();
 	(void)arg;
 }

@@ -2124,6 +2124,7 @@ const struct scenario sim_scenarios[] = {
 	{ "attach_to_rest", sim_attach_to_rest, 2 },
 	{ "locked", sim_locked, 2 },
 	{ "leave_ring", sim_leave_ring, 2 },
+	{ "lost_cpu", sim_lost_cpu, 3 },
 	{ "map_many_files", sim_map_many_files, 1 },
 	{ "many_chains", sim_many_chains, 1, { .counts_kernel = true } },
 	{ "kernel_beside_idle", sim_kernel_beside_idle, 2, { .counts_kernel = true } },

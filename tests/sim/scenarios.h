@@ -119,6 +119,7 @@ void sim_attach_to_rest(void);
 void sim_locked(void);
 void sim_leave_ring(void);
 void sim_many_chains(void);
+void sim_lost_cpu(void);
 void sim_map_many_files(void);
 void sim_without_interrupt(void);
 void sim_beside_fixed(void);

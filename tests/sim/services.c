@@ -15,6 +15,7 @@ struct block {
 	const char *file;
 	int line;
 	struct sim_task *caller;	/* not NULL: it must free this before its call returns */
+	bool loaded;			/* existed when the module had been loaded */
 	u64 magic;
 };
 
@@ -55,7 +56,7 @@ void *sim_alloc(size_t size, gfp_t gfp, const char *file, int line)
 	sim_forget_lines(p, size + before);
 	memset(p + before, gfp & __GFP_ZERO ? 0 : GARBAGE, size);
 	block = (struct block *)(p + before) - 1;
-	*block = (struct block) { &blocks, blocks.prev, file, line, NULL, MAGIC ^ before };
+	*block = (struct block) { &blocks, blocks.prev, file, line, .magic = MAGIC ^ before };
 	if (current->sim->in_ioctl && (gfp & (GFP_KERNEL | __GFP_ACCOUNT)) == GFP_KERNEL) {
 		block->caller = current->sim;
 		current->sim->not_charged++;
@@ -1168,7 +1169,46 @@ void misc_deregister(struct miscdevice *misc)
 
 void sim_load_module(void)
 {
+	struct block *block;
+
 	sim_require(!sim_module_init(), "the module cannot be loaded");
+	for (block = blocks.next; block != &blocks; block = block->next)
+		block->loaded = true;
+}
+
+static void wait_for_users(void)
+{
+	unsigned int i;
+
+	for (i = 0; module_users && i < 10000; i++)
+		msleep(1);
+	sim_require(!module_users, "the module has %ld users for ever", module_users);
+}
+
+/*
+ * Without users, the module comes to rest: it does nothing more, and has the memory that it had when
+ * it was loaded.  An unload would hide what it has left.
+ */
+void sim_check_rest(void)
+{
+	const struct block *block;
+	unsigned int i;
+
+	wait_for_users();
+	for (i = 0; delayed && i < 20; i++)
+		msleep(1000);
+	sim_require(!delayed, "a work is queued again and again, without users");
+	rcu_barrier();
+	msleep(10);
+	sim_require(!sim_notifiers_on, "the notifiers' key is left on, without users");
+	for (i = 0; i < nr_cpu_ids; i++)
+		sim_require(!sim_cpus[i].timers && !sim_cpus[i].works,
+			    "CPU %u has a timer or an irq_work, without users", i);
+	/* A user's ration is freed when the next one uses its own. */
+	for (block = blocks.next; block != &blocks; block = block->next)
+		sim_require(block->loaded || strstr(block->file, "/stop-limit.c"), "memory of %s:%d is not freed, without users",
+			    strrchr(block->file, '/') + 1, block->line);
+	sim_check_hardware_rests();
 }
 
 static void check_unloaded(void)
@@ -1195,11 +1235,7 @@ static void check_unloaded(void)
 /* Wait for the last reference, as rmmod would find the module in use, and check what is left. */
 void sim_unload_module(void)
 {
-	unsigned int i;
-
-	for (i = 0; module_users && i < 10000; i++)
-		msleep(1);
-	sim_require(!module_users, "the module has %ld users for ever", module_users);
+	wait_for_users();
 	sim_module_exit();
 	check_unloaded();
 }

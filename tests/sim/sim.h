@@ -293,6 +293,7 @@ extern unsigned int sim_nr_creds, sim_nr_mms, sim_nr_files, sim_nr_user_tasks;
 void sim_kernel_boot(void);
 void sim_start_init(void);
 void sim_load_module(void);
+void sim_check_rest(void);
 void sim_unload_module(void);
 void sim_try_to_load(unsigned int failures);
 void sim_load_badly(void);
@@ -309,6 +310,7 @@ struct vperfctr_ctr;
 
 void sim_start_hardware(void);		/* as sim_processor says */
 void sim_check_hardware(void);		/* after the unload */
+void sim_check_hardware_rests(void);	/* the module has no users */
 bool sim_is_hardware_reserved(void);
 void sim_run_instructions(u64 n, bool kernel);
 bool sim_counts(void);			/* a counter of this CPU is enabled */

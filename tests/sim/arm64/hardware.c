@@ -283,6 +283,11 @@ bool sim_is_hardware_reserved(void)
 	return perfctr_reserved;
 }
 
+void sim_check_hardware_rests(void)
+{
+	sim_require(!perfctr_reserved, "the counters are left reserved, without users");
+}
+
 void sim_check_hardware(void)
 {
 	unsigned int n;

@@ -48,6 +48,13 @@ void sim_perf_was_mapped(unsigned int nr)
 		perfctr_mm_removed();
 }
 
+void sim_check_hardware_rests(void)
+{
+	sim_require(!sim_is_hardware_reserved(), "the counters are left reserved, without users");
+	sim_require(!perfctr_x86_watch.watchers || perfctr_x86_watch.forgotten,
+		    "suspends clear counters at level %u, without users", perfctr_x86_watch.watchers);
+}
+
 static unsigned int nr_looks;
 
 bool sim_knows_forgotten(void)
