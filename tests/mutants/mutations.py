@@ -27,9 +27,9 @@ static volatile register extern typedef size_t ssize_t loff_t pid_t gfp_t ktime_
 s8 s16 s32 s64 cpumask_t cpumask_var_t kuid_t atomic_t atomic_long_t vm_fault_t pte_t
 inline __always_inline noinline DEFINE_WAIT DECLARE_COMPLETION_ONSTACK DEFINE_WAIT_FUNC""".split())
 KEYWORDS = set("if else for while do switch case default return goto break continue sizeof".split())
-# Calls that do nothing that a test should see.
+# Calls that do nothing that a test could see.  Loads are in order, here as on x86.
 SILENT = re.compile(r"^(pr_\w+|sim_\w+|lockdep_\w+|might_sleep|cond_resched|cpu_relax|prefetch\w*"
-                    r"|BUILD_BUG_ON\w*|static_assert|WARN_ON\w*|instrumentation_\w+"
+                    r"|smp_rmb|BUILD_BUG_ON\w*|static_assert|WARN_ON\w*|instrumentation_\w+"
                     r"|kasan_\w+|kmemleak_\w+|barrier_nospec|trace_\w+|schedule_timeout\w*|msleep|udelay)$")
 
 COMPARISONS = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "=="}

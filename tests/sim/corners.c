@@ -450,6 +450,102 @@ void sim_beside_fixed(void)
 {
 	user_wait(sim_process("counts", 1000, count_both, NULL));
 }
+
+/* ---- a right that ends beside threads that sleep ------------------------------------------------- */
+
+static void run_on(unsigned int cpu)
+{
+	memset(&current->cpus_mask, 0, sizeof(current->cpus_mask));
+	current->cpus_mask.bits[0] = BIT(cpu);
+	user_sleep(1);
+}
+
+static void just_sleep(void *arg)
+{
+	while (!READ_ONCE(may_end))
+		user_sleep(100000);
+	(void)arg;
+}
+
+static void give_turns(void *arg)
+{
+	run_on(1);
+	while (!READ_ONCE(may_end)) {
+		user_work(1);
+		user_sleep(1);
+	}
+	(void)arg;
+}
+
+/* The thread that is about to run is in the middle of the list. */
+static void change_rights(void *arg)
+{
+	struct vperfctr_control none;
+	struct task_struct *task[3];
+	struct vperfctr_ctr ctr;
+	struct vm_area_struct *vma;
+	unsigned int i;
+	int fd;
+
+	for (i = 0; i < 3; i++)
+		task[i] = user_thread("another", i == 1 ? give_turns : just_sleep, NULL);
+	run_on(0);
+	fd = must(sim_open(0, VPERFCTR_OPEN_CREAT));
+	vma = sim_must_map(fd, 0, PAGE_SIZE);
+	sim_fill_control(&none, &ctr, 0);
+	none.nractrs = 0;
+	none.tsc_on = 0;
+	for (i = 0; i < 20; i++) {
+		must(sim_control(fd, 0));
+		user_work(1 + sim_random(4));
+		must(user_ioctl(fd, VPERFCTR_CONTROL, &none));
+		sim_require(!sim_is_hardware_reserved(), "the hardware is not free");
+	}
+	WRITE_ONCE(may_end, true);
+	for (i = 0; i < 3; i++)
+		user_wait(task[i]);
+	user_munmap(vma);
+	user_close(fd);
+	(void)arg;
+}
+
+void sim_rights_beside_sleepers(void)
+{
+	struct task_struct *task = sim_process("stranger", 1001, give_turns, NULL);
+
+	user_wait(sim_process("rights", 1000, change_rights, NULL));
+	user_wait(task);
+}
+
+/* ---- an NMI that comes after the last user ------------------------------------------------------- */
+
+/* The module is unloaded at once, and waits for an NMI that may be on its way. */
+static void overflow_and_end(void *arg)
+{
+	int fd = must(sim_open(0, VPERFCTR_OPEN_CREAT));
+
+	must(sample_by_signals(fd));
+	user_work(PERIOD + 5);
+	user_close(fd);
+	(void)arg;
+}
+
+/* If no CPU has anything to do, the simulation goes on when the NMI comes. */
+static void stay_busy(void *arg)
+{
+	unsigned int i;
+
+	for (i = 0; i < 3000; i++)
+		cond_resched();
+	sim_kthread_exit();
+	(void)arg;
+}
+
+void sim_unload_late(void)
+{
+	sim_kthread("busy", stay_busy, NULL, 0, 0);
+	user_wait(sim_process("overflows", 1000, overflow_and_end, NULL));
+}
 #endif
 
 #ifdef SIM_ARM64

@@ -325,6 +325,17 @@ static void count_nothing_yet(void *arg)
 	(void)arg;
 }
 
+static void end_at_once(void *arg)
+{
+	(void)arg;
+}
+
+static void fork_without_right(void *arg)
+{
+	user_wait(user_fork("child", end_at_once, NULL));
+	(void)arg;
+}
+
 static void wait_for_release(void)
 {
 	while (sim_is_hardware_reserved())
@@ -358,6 +369,11 @@ void sim_free_forgotten(void)
 	looks = sim_looks_for_forgotten();
 	user_wait(sim_process("counts", 1000, count_nothing_yet, NULL));
 	sim_require(sim_looks_for_forgotten() == looks, "each reservation looks at all processes");
+	/* Nor does one after the fork of a process without the right. */
+	wait_for_release();
+	user_wait(sim_process("forks", 1000, fork_without_right, NULL));
+	user_wait(sim_process("counts", 1000, count_nothing_yet, NULL));
+	sim_require(sim_looks_for_forgotten() == looks, "each fork lets a reservation look at all processes");
 }
 
 /* ---- mappings of perf's that were there before ------------------------------------------ */

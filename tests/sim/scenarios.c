@@ -2229,6 +2229,8 @@ const struct scenario sim_scenarios[] = {
 	{ "signal_once", sim_signal_once, 2 },
 	{ "shutdown_cpus", sim_shutdown_cpus, 2 },
 	{ "beside_fixed", sim_beside_fixed, 2 },
+	{ "rights_beside_sleepers", sim_rights_beside_sleepers, 2 },
+	{ "unload_late", sim_unload_late, 2, { sim_unmasked, .nmi_ns = 20 * NSEC_PER_MSEC } },
 	{ "beside_no_global", sim_beside, 2, { sim_no_global } },
 	{ "beside_overflow_no_global", sim_beside_overflow, 2, { sim_no_global } },
 	{ "beside_amd_v2", sim_beside, 2, { sim_amd_v2 } },

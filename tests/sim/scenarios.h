@@ -123,6 +123,8 @@ void sim_lost_cpu(void);
 void sim_map_many_files(void);
 void sim_without_interrupt(void);
 void sim_beside_fixed(void);
+void sim_rights_beside_sleepers(void);
+void sim_unload_late(void);
 
 /* details.c */
 void sim_attach_wrongly(void);

@@ -360,6 +360,7 @@ void sim_check_hardware(void)
 		sim_require(!model_interrupting(cpu) || !model_counting(cpu),
 			    "counters of CPU %u run after the unload", n);
 		sim_require(cpu->lvtpc & APIC_LVT_MASKED, "LVTPC of CPU %u is not given back", n);
+		sim_require(!sim_pmi_pending(n), "CPU %u is left with an NMI", n);
 	}
 }
 

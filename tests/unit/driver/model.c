@@ -594,6 +594,8 @@ static void restart_counters(struct model_cpu *cpu, u64 global_ctrl)
 
 static void program_counter(struct model_cpu *cpu, unsigned int i, u64 evntsel)
 {
+	if (model_needs_restart() && restart_value(evntsel) && (cpu->global_ctrl & 0xf))
+		ck_abort_msg("the workaround runs while counters count");
 	if (restart_value(evntsel) || !evntsel)
 		return;
 	if (cpu->restarted)

@@ -291,6 +291,20 @@ START_TEST(no_interrupt_models)
 }
 END_TEST
 
+/* No parameter gives a processor the instruction. */
+START_TEST(no_rdpmc)
+{
+	config = old_config(MODEL_P5);
+	model_init(&config);
+	machine_use_service();
+	perfctr_isolate = _i;
+	ck_assert_int_eq(perfctr_cpu_init(), 0);
+	ck_assert_int_eq(perfctr_cpu_info.features & VPERFCTR_FEATURE_RDPMC, 0);
+	ck_assert_int_eq(!(perfctr_cpu_info.features & VPERFCTR_FEATURE_ISOLATE), !perfctr_isolate);
+	machine_exit();
+}
+END_TEST
+
 /* The reservation does not know these registers, and would refuse the second counter. */
 START_TEST(not_reserved)
 {
@@ -445,6 +459,7 @@ Suite *old_suite(void)
 	tcase_add_loop_test(p6, p6_defects, 0, 4);
 	suite_add_tcase(suite, p6);
 	tcase_add_test(cesr, no_interrupt_models);
+	tcase_add_loop_test(cesr, no_rdpmc, 0, 2);
 	tcase_add_loop_test(cesr, not_reserved, 0, 5);
 	tcase_add_loop_test(cesr, cesr_controls, 0, 3);
 	tcase_add_loop_test(cesr, winchip_controls, 0, 2);
