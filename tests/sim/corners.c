@@ -117,6 +117,7 @@ static void attach_to_rest(void *arg)
 	struct vperfctr_ctr ctr;
 	struct task_struct *task;
 	unsigned long second_has;
+	struct sim_counts c;
 	int set;
 
 	for (second_has = 0; second_has < 2; second_has++) {
@@ -133,6 +134,9 @@ static void attach_to_rest(void *arg)
 		set = must(user_device_ioctl(VPERFCTR_ATTACH, &req));
 		sim_require(req.nrthreads == 1 && req.nrskipped == 1, "ATTACH to %u, and skipped %u",
 			    req.nrthreads, req.nrskipped);
+		must(sim_read_counts(set, &c, VPERFCTR_READ_MEMBERS));
+		sim_require(!(c.read.status & (VPERFCTR_STATUS_FORBIDDEN | VPERFCTR_STATUS_PRIVILEGED)),
+			    "the set has the status %#x", c.read.status);
 		WRITE_ONCE(may_end, true);
 		user_wait(task);
 		user_close(set);
@@ -413,6 +417,158 @@ void sim_lost_cpu(void)
 	sim_check_rest();
 }
 
+/* ---- files that prove nothing -------------------------------------------------------------------- */
+
+/* The file's name, and those of the directories above it. */
+static long attach_by(struct task_struct *task, int mem_fd, unsigned long magic, const char *name,
+		      const char *dir, const char *above)
+{
+	struct super_block sb = { magic };
+	struct dentry root = { &root, { "/" }, &sb };
+	struct dentry above_it = { &root, { above }, &sb };
+	struct dentry its_dir = { above ? &above_it : &root, { dir }, &sb };
+	struct dentry dentry = { &its_dir, { name }, &sb };
+	struct vperfctr_control header;
+	struct vperfctr_ctr ctr;
+	struct vperfctr_attach req = {
+		.size = sizeof(req), .tid = task->pid, .mem_fd = mem_fd, .control = (unsigned long)&header,
+	};
+	struct file *file = current->signal->fd[mem_fd];
+	struct dentry *before = file->f_path.dentry;
+	long ret;
+
+	sim_fill_control(&header, &ctr, 0);
+	file->f_path.dentry = &dentry;
+	ret = user_device_ioctl(VPERFCTR_ATTACH, &req);
+	file->f_path.dentry = before;
+	if (ret >= 0)
+		user_close(ret);
+	return ret < 0 ? ret : 0;
+}
+
+static void prove(void *arg)
+{
+	static const struct {
+		const char *name, *dir, *above;
+		unsigned long magic;
+		int err;
+	} files[] = {
+		{ "mem", "12", NULL, PROC_SUPER_MAGIC, 0 },
+		{ "mem", "34", "task", PROC_SUPER_MAGIC, 0 },
+		{ "mem", "12", NULL, PROC_SUPER_MAGIC + 1, -EINVAL },
+		{ "maps", "12", NULL, PROC_SUPER_MAGIC, -EINVAL },
+		{ "mem", "sys", NULL, PROC_SUPER_MAGIC, -EINVAL },
+		{ "mem", "34", "irq", PROC_SUPER_MAGIC, -EINVAL },
+	};
+	struct task_struct *task = user_fork("works", second_thread, NULL);
+	int mem_fd = must(user_open_mem(task));
+	unsigned int i;
+	long err;
+
+	for (i = 0; i < ARRAY_SIZE(files); i++) {
+		err = attach_by(task, mem_fd, files[i].magic, files[i].name, files[i].dir, files[i].above);
+		sim_require(err == files[i].err, "file %u proves a right: %ld", i, err);
+	}
+	/* One that was opened for writes only. */
+	current->signal->fd[mem_fd]->f_mode = 0;
+	err = attach_by(task, mem_fd, PROC_SUPER_MAGIC, "mem", "12", NULL);
+	sim_require(err == -EINVAL, "a file that cannot be read proves a right: %ld", err);
+	WRITE_ONCE(may_end, true);
+	user_wait(task);
+	user_close(mem_fd);
+	(void)arg;
+}
+
+void sim_proofs(void)
+{
+	user_wait(sim_process("proves", 1000, prove, NULL));
+}
+
+/* ---- a family that nobody can read any more ------------------------------------------------------ */
+
+static struct task_struct *orphan;
+
+static void leave_orphan(void *arg)
+{
+	int fd = must(sim_open(0, VPERFCTR_OPEN_CREAT));
+
+	must(sim_control(fd, VPERFCTR_CONTROL_INHERIT));
+	user_close(fd);
+	orphan = user_fork("works", second_thread, NULL);
+	user_work(20);
+	(void)arg;
+}
+
+/* The child works on, and does not keep the hardware. */
+void sim_orphan(void)
+{
+	unsigned int i;
+
+	user_wait(sim_process("counts", 1000, leave_orphan, NULL));
+	for (i = 0; i < 1000 && sim_is_hardware_reserved(); i++)
+		sim_sleep_on(NULL, sim_ns() + 10000);
+	sim_require(!sim_is_hardware_reserved(), "a family that nobody can read keeps the hardware");
+	WRITE_ONCE(may_end, true);
+	user_wait(orphan);
+}
+
+/* ---- the state of a member ----------------------------------------------------------------------- */
+
+/* While the child lives, its parent can open its state. */
+static void open_member(void *arg)
+{
+	int fd = must(sim_open(0, VPERFCTR_OPEN_CREAT)), member;
+	struct task_struct *child;
+	struct sim_counts c;
+
+	must(sim_control(fd, VPERFCTR_CONTROL_INHERIT));
+	child = user_fork("child", second_thread, NULL);
+	member = must(user_ioctl(fd, VPERFCTR_MEMBER, (void *)(long)child->pid));
+	must(sim_read_counts(member, &c, 0));
+	sim_require(c.read.status & VPERFCTR_STATUS_ATTACHED, "the status is %#x", c.read.status);
+	while (!child->sim->executed)
+		user_work(5);
+	WRITE_ONCE(may_end, true);
+	user_wait(child);
+	must(sim_read_counts(member, &c, 0));
+	sim_require(c.own[1] > 0 && !(c.read.status & VPERFCTR_STATUS_ATTACHED), "the status is %#x, after %llu",
+		    c.read.status, c.own[1]);
+	user_close(member);
+	user_close(fd);
+	(void)arg;
+}
+
+void sim_open_member(void)
+{
+	user_wait(sim_process("opens a member", 1000, open_member, NULL));
+}
+
+/* ---- OPEN_CPUS whose caller has no memory for the answer ----------------------------------------- */
+
+static void open_cpus(void *arg)
+{
+	u32 mask = 1;
+	struct vperfctr_open_cpus req = { .size = sizeof(req), .nrwords = 1, .mask = (unsigned long)&mask };
+	unsigned int i;
+	int fd;
+
+	sim_failures.fault = 3;
+	for (i = 0; i < 30; i++) {
+		req.nrcpus = 0;
+		fd = user_device_ioctl(VPERFCTR_OPEN_CPUS, &req);
+		sim_require(fd >= 0 || fd == -EFAULT, "OPEN_CPUS: %d", fd);
+		if (fd >= 0)
+			user_close(fd);
+	}
+	sim_failures.fault = 0;
+	(void)arg;
+}
+
+void sim_open_cpus_faults(void)
+{
+	user_wait(sim_process("opens CPUs", 0, open_cpus, NULL));
+}
+
 #ifdef SIM_X86
 /* ---- the first counter of each kind ------------------------------------------------------------- */
 
@@ -449,6 +605,51 @@ static void count_both(void *arg)
 void sim_beside_fixed(void)
 {
 	user_wait(sim_process("counts", 1000, count_both, NULL));
+}
+
+/* ---- CPUs whose counters wrap -------------------------------------------------------------------- */
+
+/* Half of what a counter of 40 bits can count, and the time in which no more events come. */
+#define MANY_EVENTS	(1ULL << 39)
+#define WRAP_NS		(7 * NSEC_PER_SEC)
+
+static void count_wraps(void *arg)
+{
+	u32 mask = 3;
+	struct vperfctr_open_cpus open = { .size = sizeof(open), .nrwords = 1, .mask = (unsigned long)&mask };
+	struct vperfctr_cpu cpus[2];
+	u64 sums[2][2], before;
+	struct vperfctr_read_cpus read = {
+		.size = sizeof(read), .nrcpus = 2, .nrctrs = 1, .cpus = (unsigned long)cpus,
+		.sums = (unsigned long)sums,
+	};
+	unsigned int i;
+	int fd;
+
+	fd = must(user_device_ioctl(VPERFCTR_OPEN_CPUS, &open));
+	must(sim_control(fd, 0));
+	before = current->sim->executed;
+	for (i = 0; i < 4; i++) {
+		user_work(MANY_EVENTS);
+		user_sleep(WRAP_NS);
+	}
+	must(user_ioctl(fd, VPERFCTR_READ_CPUS, &read));
+	sim_require(sums[0][1] + sums[1][1] == current->sim->executed - before,
+		    "counted %llu and %llu instructions, not %llu", sums[0][1], sums[1][1],
+		    current->sim->executed - before);
+	user_close(fd);
+	WRITE_ONCE(may_end, true);
+	(void)arg;
+}
+
+void sim_cpu_wraps(void)
+{
+	struct task_struct *task = sim_process("counts CPUs", 0, count_wraps, NULL);
+
+	/* user_wait() looks too often for that long. */
+	while (!READ_ONCE(may_end))
+		sim_sleep_on(NULL, sim_ns() + NSEC_PER_SEC);
+	user_wait(task);
 }
 
 /* ---- a right that ends beside threads that sleep ------------------------------------------------- */

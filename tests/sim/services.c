@@ -1206,7 +1206,8 @@ void sim_check_rest(void)
 			    "CPU %u has a timer or an irq_work, without users", i);
 	/* A user's ration is freed when the next one uses its own. */
 	for (block = blocks.next; block != &blocks; block = block->next)
-		sim_require(block->loaded || strstr(block->file, "/stop-limit.c"), "memory of %s:%d is not freed, without users",
+		sim_require(block->loaded || strstr(block->file, "/stop-limit.c"),
+			    "memory of %s:%d is not freed, without users",
 			    strrchr(block->file, '/') + 1, block->line);
 	sim_check_hardware_rests();
 }
@@ -1222,6 +1223,8 @@ static void check_unloaded(void)
 		    !sim_tp_rename.func && !the_probe,
 		    "something is left registered");
 	sim_require(!hotplug_readers, "cpus_read_lock() is left locked");
+	sim_require(!delayed && !system_dfl_wq->list && !system_dfl_wq->running,
+		    "a work is left in the kernel's queue");
 	for (i = 0; i < nr_cpu_ids; i++)
 		sim_require(!sim_cpus[i].timers && !sim_cpus[i].works, "CPU %u has a timer or an irq_work", i);
 	sim_check_hardware();

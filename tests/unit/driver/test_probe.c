@@ -65,8 +65,8 @@ static void check_sampling(const struct model_config *config)
 		ck_assert_uint_eq(perfctr_cpu_sampling_ns, 0);
 	} else {
 		ck_assert_uint_gt(perfctr_cpu_sampling_ns, 1000000);
-		/* at most 16 events per cycle, and 6 cycles per nanosecond */
-		ck_assert_uint_lt(perfctr_cpu_sampling_ns * 96, 1ULL << width);
+		/* At most 16 events per cycle, and 6 cycles per nanosecond; the timer may be late. */
+		ck_assert_uint_le(perfctr_cpu_sampling_ns * 96, 1ULL << (width - 1));
 	}
 }
 
