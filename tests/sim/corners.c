@@ -344,7 +344,7 @@ void sim_many_chains(void)
 #define WAITING		64
 #define MANY_FILES	(3 * WAITING)
 
-/* What has no room is counted as lost. */
+/* A record without room is counted as lost. */
 static void map_many_files(void *arg)
 {
 	struct vperfctr_ring ring = {
@@ -401,7 +401,7 @@ static void count_in_page(void *arg)
 	(void)arg;
 }
 
-/* What is done for its sake has an end, too. */
+/* The work that is done for its sake has an end, too. */
 void sim_lost_cpu(void)
 {
 	struct task_struct *task[2];
@@ -484,7 +484,7 @@ void sim_proofs(void)
 	user_wait(sim_process("proves", 1000, prove, NULL));
 }
 
-/* ---- a family that nobody can read any more ------------------------------------------------------ */
+/* ---- a family without a descriptor --------------------------------------------------------------- */
 
 static struct task_struct *orphan;
 
@@ -507,7 +507,7 @@ void sim_orphan(void)
 	user_wait(sim_process("counts", 1000, leave_orphan, NULL));
 	for (i = 0; i < 1000 && sim_is_hardware_reserved(); i++)
 		sim_sleep_on(NULL, sim_ns() + 10000);
-	sim_require(!sim_is_hardware_reserved(), "a family that nobody can read keeps the hardware");
+	sim_require(!sim_is_hardware_reserved(), "a family without a descriptor keeps the hardware");
 	WRITE_ONCE(may_end, true);
 	user_wait(orphan);
 }

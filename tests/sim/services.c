@@ -20,7 +20,7 @@ struct block {
 };
 
 #define MAGIC	0x5117b10c5117b10cULL
-/* What memory has that the module has not written: kmalloc()'s, and its variables (by gcc). */
+/* Memory that the module has not written has these bytes: kmalloc()'s, and variables (by gcc). */
 #define GARBAGE	0xa5
 #define GARBAGE_OF_STACK 0xfe
 
@@ -86,7 +86,7 @@ void sim_free(const void *p)
 	free((char *)p - before);
 }
 
-/* What a call leaves is charged to the caller's memory cgroup. */
+/* The memory that a call leaves is charged to the caller's memory cgroup. */
 void sim_check_charged(void)
 {
 	const struct block *block;
@@ -95,7 +95,7 @@ void sim_check_charged(void)
 		return;
 	for (block = blocks.next; block->caller != current->sim; block = block->next)
 		;
-	sim_fail("memory of %s:%d is charged to nobody", strrchr(block->file, '/') + 1, block->line);
+	sim_fail("memory of %s:%d is not charged to the caller", strrchr(block->file, '/') + 1, block->line);
 }
 
 /* There is one PID namespace, so that a count is enough. */

@@ -166,7 +166,7 @@ static inline struct sim_cpu *sim_this_cpu(void)
 	return &sim_cpus[sim_cpu];
 }
 
-/* What code of the module must leave as it was when it was called: see sim_check_context(). */
+/* The module's code must leave this as it was when it was called: see sim_check_context(). */
 struct sim_context {
 	int preempt, atomic;
 	unsigned int rcu_depth, spins, mutexes, user_access, no_faults;
