@@ -871,6 +871,52 @@ START_TEST(many_names_of_a_dump)
 }
 END_TEST
 
+/* A load of a dump's function whose instructions are a hole. */
+static void put_load(FILE *f, uint64_t time, uint64_t start, uint64_t size, uint64_t index)
+{
+	const uint64_t load[] = { (64 + size) << 32, time, 0, 0, start, size, index };
+
+	fwrite(load, sizeof(load), 1, f);
+	fwrite("fffffff", 8, 1, f);
+	fseek(f, (long)size, SEEK_CUR);
+}
+
+static FILE *begin_dump(void)
+{
+	/* Its times are those of samples; there is no disassembler of this machine. */
+	const uint32_t head[10] = { 0x4a695444, 1, 40, 0, 0, 0, 0, 0, 1 };
+	FILE *f = fopen(in_dir("jit-10.dump"), "w");
+
+	fwrite(head, sizeof(head), 1, f);
+	return f;
+}
+
+/* Functions of one name, whose instructions cost nothing on the disk. */
+START_TEST(instructions_of_a_dump)
+{
+	const uint64_t size = 60 << 20;
+	struct rusage usage;
+	unsigned int i;
+	FILE *f = begin_dump();
+
+	for (i = 0; i < 25; i++)
+		put_load(f, 0, i * size + (1 << 20), size, i);
+	ck_assert_int_eq(fflush(f), 0);
+	ck_assert_int_eq(ftruncate(fileno(f), ftell(f)), 0);
+	fclose(f);
+	begin();
+	put_mapping(10, 1, 0x1000, 0x2000, 0, path_of("jit-10.dump"));
+	for (i = 0; i < 25; i++)
+		put_sample(10, 10, 5, i * size + (1 << 20));
+	put_end(1, (uint64_t []){ 2000 });
+	put_close();
+	ck_assert_msg(!report("--annotate", "fffffff"), "%s", err);
+	has(out, " fffffff [jit-10.dump], instructions:u: 1 samples, 4.00% of all\n");
+	getrusage(RUSAGE_CHILDREN, &usage);
+	ck_assert_int_lt(usage.ru_maxrss, MAX_MEMORY);
+}
+END_TEST
+
 /* ---- intervals -------------------------------------------------------------------------------- */
 
 #define PLACES	64
@@ -964,6 +1010,12 @@ static Suite *suite(void)
 	tcase_add_test(t, many_names_of_a_dump);
 	tcase_add_test(t, intervals);
 	tcase_add_loop_test(t, depth_of_intervals, 0, 3);
+	suite_add_tcase(s, t);
+
+	t = tcase_create("numbers");
+	tcase_add_checked_fixture(t, setup, teardown);
+	tcase_set_timeout(t, 300);
+	tcase_add_test(t, instructions_of_a_dump);
 	suite_add_tcase(s, t);
 	return s;
 }

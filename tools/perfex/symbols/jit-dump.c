@@ -96,7 +96,8 @@ struct jit_load {
 	uint32_t name;		/* in `names` */
 	uint32_t nrlines;
 	struct jit_line *lines;
-	unsigned char *bytes;	/* NULL: not read yet */
+	unsigned char *bytes;	/* NULL: not known */
+	bool bytes_read;	/* there was an attempt */
 };
 
 /* The function that a file calls by this number. */
@@ -108,8 +109,8 @@ struct jit_index {
 struct jit_dump {
 	FILE *f;		/* NULL: all but the instructions is read */
 	char *path;
-	uint32_t pid;		/* that has mapped it, if it is found by this way only; or 0 */
-	enum live_way way;
+	uint32_t pid;		/* that has mapped it, if it is found below its root only; or 0 */
+	int flags;		/* to open it */
 	struct work work;
 	uid_t owner;
 	uint64_t at;
@@ -414,19 +415,17 @@ static int read_limited(struct jit_dump *d, struct error *e)
 }
 
 /* Links are not followed here either. */
-static int open_live(uint32_t pid, const char *path, enum live_way way)
+static int open_below_root(uint32_t pid, const char *path)
 {
-	char name[4096];
+	char name[64];
 
-	if (way != LIVE_BELOW_ROOT)
-		return open_live_file(pid, path, way, name, sizeof(name));
 	snprintf(name, sizeof(name), PROC "/%" PRIu32 "/root", pid);
 	return open_named_below(name, path, O_NOFOLLOW);
 }
 
 /*
  * Open the file by its path.  If another one is there, or none, open the one that the process has
- * mapped: it may be in a container, or be removed.
+ * mapped: it may be in a container, or be removed.  d->path: where it is
  */
 #define MAX_SEARCHES	16	/* each may read all mappings of a process */
 
@@ -436,16 +435,27 @@ static int find_file(struct jit_dump *d, const char *path, const struct file_ide
 	int fd = open_named(path, O_NOFOLLOW), live;
 	const int error = errno;
 	static unsigned int searches;
+	enum live_way way;
+	char name[4096];
 
+	snprintf(name, sizeof(name), "%s", path);
+	d->path = strdup(name);
+	d->flags = O_NOFOLLOW;
+	errno = error;
 	if (!id || !pid || (fd >= 0 && file_is_same(fd, id)) || searches == MAX_SEARCHES)
 		return fd;
 	searches++;
-	for (d->way = LIVE_BELOW_ROOT; d->way < NR_LIVE_WAYS; d->way++) {
-		live = open_live(pid, path, d->way);
+	for (way = LIVE_BELOW_ROOT; way < NR_LIVE_WAYS; way++) {
+		live = way == LIVE_BELOW_ROOT ? open_below_root(pid, path) :
+						open_live_file(pid, path, way, name, sizeof(name));
 		if (live >= 0 && file_is_same(live, id)) {
 			if (fd >= 0)
 				close(fd);
-			d->pid = pid;
+			d->pid = way == LIVE_BELOW_ROOT ? pid : 0;
+			/* The kernel's links of a process lead to the file itself. */
+			d->flags = 0;
+			free(d->path);
+			d->path = strdup(name);
 			return live;
 		}
 		if (live >= 0)
@@ -489,7 +499,6 @@ static struct jit_dump *open_dump(const char *path, const struct file_identity *
 	d->indices = (struct hash_table){
 		.size = sizeof(struct jit_index), .key = sizeof(uint64_t),
 	};
-	d->path = strdup(path);
 	if (d->path && !read_limited(d, e)) {
 		/* A process can have any number of such files. */
 		fclose(d->f);
@@ -503,6 +512,8 @@ static struct jit_dump *open_dump(const char *path, const struct file_identity *
 fail:
 	if (fd >= 0)
 		close(fd);
+	if (d)
+		free(d->path);
 	free(d);
 	return NULL;
 }
@@ -654,21 +665,27 @@ bool jit_dump_find(const struct jit_dump *d, uint64_t offset, uint64_t *address,
 	return true;
 }
 
-/* Return: the function's instructions; NULL: they cannot be read any more */
+/*
+ * All functions together take what the owner's files may take: their instructions may be holes.
+ * Return: the function's instructions; NULL: they cannot be read any more, or take too much
+ */
 static unsigned char *read_code(const struct jit_dump *d, const struct jit_load *load)
 {
-	int fd = d->pid ? open_live(d->pid, d->path, d->way) : open_named(d->path, O_NOFOLLOW);
+	int fd = d->pid ? open_below_root(d->pid, d->path) : open_named(d->path, d->flags);
+	const struct work *before;
 	unsigned char *bytes;
 	struct stat st;
 
 	if (fd < 0)
 		return NULL;
+	before = work_on(&d->work);
 	bytes = malloc(load->size);
 	if (bytes && (fstat(fd, &st) || st.st_dev != d->work.dev || st.st_ino != d->work.inode ||
 		      pread(fd, bytes, load->size, (off_t)load->offset) != (ssize_t)load->size)) {
 		free(bytes);
 		bytes = NULL;
 	}
+	work_on(before);
 	close(fd);
 	return bytes;
 }
@@ -679,8 +696,9 @@ bool jit_dump_code(struct jit_dump *d, uint64_t offset, struct code *code)
 
 	if (!load)
 		return false;
-	if (!load->bytes)
+	if (!load->bytes_read)
 		load->bytes = read_code(d, load);
+	load->bytes_read = true;
 	*code = (struct code){
 		.start = load->start, .offset = load->offset, .size = load->size,
 		.bytes = load->bytes, .machine = d->machine,
