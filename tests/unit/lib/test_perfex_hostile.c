@@ -917,6 +917,31 @@ START_TEST(instructions_of_a_dump)
 }
 END_TEST
 
+/* One function of a dump is over all others, and the samples are in these. */
+static double report_functions(unsigned int n)
+{
+	FILE *f = begin_dump();
+	unsigned int i;
+
+	put_load(f, 0, 1 << 20, 1 << 25, n);
+	for (i = 0; i < n; i++)
+		put_load(f, 1, (1 << 20) + i * 16, 8, i);
+	fclose(f);
+	begin();
+	put_mapping(10, 1, 0x1000, 0x2000, 0, path_of("jit-10.dump"));
+	for (i = 0; i < n; i++)
+		put_sample(10, 10, 5, (1 << 20) + i * 16 + 8);
+	put_end(1, (uint64_t []){ 2000 });
+	put_close();
+	return report_time();
+}
+
+START_TEST(functions_below_another)
+{
+	check_growth(report_functions, 3000);
+}
+END_TEST
+
 /* ---- intervals -------------------------------------------------------------------------------- */
 
 #define PLACES	64
@@ -1016,6 +1041,7 @@ static Suite *suite(void)
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_set_timeout(t, 300);
 	tcase_add_test(t, instructions_of_a_dump);
+	tcase_add_test(t, functions_below_another);
 	suite_add_tcase(s, t);
 	return s;
 }

@@ -305,6 +305,29 @@ uint32_t intervals_find(struct intervals *t, uint32_t set, uint64_t address)
 	return 0;
 }
 
+bool intervals_reserve(struct intervals *t, uint32_t nr)
+{
+	struct interval *node;
+
+	if (nr >= MAX_NODES)
+		return false;
+	/* Number 0 is that of no node. */
+	node = reallocarray(t->node, (size_t)nr + 1, sizeof(*node));
+	if (!node)
+		return false;
+	t->node = node;
+	t->room = nr + 1;
+	memset(&node[0], 0, sizeof(*node));
+	t->nr = 1;
+	return true;
+}
+
+void intervals_clear(struct intervals *t)
+{
+	t->nr = t->room ? 1 : 0;
+	t->unused = 0;
+}
+
 void intervals_free(struct intervals *t)
 {
 	free(t->node);

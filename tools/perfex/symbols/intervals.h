@@ -34,6 +34,12 @@ uint32_t intervals_put(struct intervals *t, uint32_t set, uint32_t owner, uint64
 /* Return: the value of the interval that has the address; 0: there is none */
 uint32_t intervals_find(struct intervals *t, uint32_t set, uint64_t address);
 
+/* Take the memory of so many nodes at once, for sets that have none yet.  Return: false: none */
+bool intervals_reserve(struct intervals *t, uint32_t nr);
+
+/* Forget all sets, and keep the memory. */
+void intervals_clear(struct intervals *t);
+
 void intervals_free(struct intervals *t);
 
 #endif /* PERFEX_INTERVALS_H */

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "hash-table.h"
+#include "intervals.h"
 #include "jit-dump.h"
 
 #define DUMP_MAGIC	0x4a695444
@@ -67,8 +68,11 @@ struct dump_line {
 #define MAX_LINES	(1U << 24)
 #define MAX_NAME	4096
 
-/* Functions that a search passes by, at most: more are there in files of attackers only. */
-#define MAX_PASSED	65536
+/* Functions of the next moments that are looked at, at most: there are more in attackers' files. */
+#define MAX_PASSED	1024
+
+/* How often time may go back.  Only clocks of a recording that an attacker has made go back. */
+#define MAX_RETURNS	16
 
 /*
  * Nanoseconds.  A time of the TSC is converted to the other clock, which may have been
@@ -116,9 +120,13 @@ struct jit_dump {
 	uint64_t at;
 	uint32_t machine;
 	bool tsc;		/* times are those of the TSC */
-	struct jit_code *codes;	/* sorted by start, then by time */
-	uint64_t *last_end;	/* of each code and of those before it */
+	struct jit_code *codes;	/* sorted by time */
 	uint32_t nrcodes;
+	/* The first codes, each in the place of what it covers of those before it. */
+	struct intervals places;	/* the values are numbers of codes, from 1 */
+	uint32_t set, nrplaced;
+	uint64_t now;		/* they are there at this time */
+	unsigned int returns;
 	struct jit_load *loads;	/* sorted by their offset */
 	uint32_t nrloads;
 	struct hash_table names, indices;
@@ -361,28 +369,17 @@ static int compare_code(const void *a, const void *b)
 {
 	const struct jit_code *x = a, *y = b;
 
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
 	if (x->since != y->since)
 		return x->since < y->since ? -1 : 1;
 	return x->number < y->number ? -1 : 1;
 }
 
+/* Memory for their places is part of the work on the file. */
 static bool sort_codes(struct jit_dump *d)
 {
-	uint32_t i;
-
-	d->last_end = calloc(d->nrcodes + 1, sizeof(*d->last_end));
-	if (!d->last_end)
-		return false;
 	if (d->nrcodes)
 		qsort(d->codes, d->nrcodes, sizeof(*d->codes), compare_code);
-	for (i = 0; i < d->nrcodes; i++) {
-		d->last_end[i] = d->codes[i].end;
-		if (i && d->last_end[i - 1] > d->last_end[i])
-			d->last_end[i] = d->last_end[i - 1];
-	}
-	return true;
+	return intervals_reserve(&d->places, 2 * d->nrcodes);
 }
 
 static int read_dump(struct jit_dump *d, struct error *e)
@@ -555,7 +552,7 @@ void jit_dump_close(struct jit_dump *d)
 	hash_table_free(&d->indices);
 	free(d->loads);
 	free(d->codes);
-	free(d->last_end);
+	intervals_free(&d->places);
 	free(d->lines);
 	free(d);
 }
@@ -592,36 +589,47 @@ uint64_t to_monotonic(uint64_t tsc, const struct clock_pair *clocks, size_t nr)
 	return ns < 0 ? 0 : ns < 1e19 ? (uint64_t)ns : UINT64_MAX;
 }
 
-uint64_t jit_dump_place(const struct jit_dump *d, uint64_t address, uint64_t tsc,
+/* Go on to a time; samples are in the order of theirs.  Return: false: no memory */
+static bool go_to(struct jit_dump *d, uint64_t time)
+{
+	const struct jit_code *code;
+
+	if (time < d->now && d->returns < MAX_RETURNS) {
+		d->returns++;
+		d->set = d->nrplaced = 0;
+		intervals_clear(&d->places);
+		d->now = 0;
+	}
+	if (d->now < time)
+		d->now = time;
+	for (; d->nrplaced < d->nrcodes && d->codes[d->nrplaced].since <= d->now; d->nrplaced++) {
+		code = &d->codes[d->nrplaced];
+		d->set = intervals_put(&d->places, d->set, 1, code->start, code->end, d->nrplaced + 1);
+		if (!d->set)
+			return false;
+	}
+	return true;
+}
+
+uint64_t jit_dump_place(struct jit_dump *d, uint64_t address, uint64_t tsc,
 			const struct clock_pair *clocks, size_t nrclocks)
 {
-	uint64_t time = d->tsc ? tsc : to_monotonic(tsc, clocks, nrclocks);
-	const struct jit_code *code, *last = NULL, *next = NULL;
-	uint32_t low = 0, high = d->nrcodes, middle, passed;
+	const uint64_t time = d->tsc ? tsc : to_monotonic(tsc, clocks, nrclocks);
+	const struct jit_code *code;
+	uint32_t i, end;
 
-	/* low: how many begin at the address or before it */
-	while (low < high) {
-		middle = low + (high - low) / 2;
-		if (d->codes[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
+	if (!go_to(d, time))
+		return 0;
+	i = intervals_find(&d->places, d->set, address);
+	if (i)
+		return d->codes[i - 1].offset + (address - d->codes[i - 1].start);
+	end = d->nrcodes - d->nrplaced < MAX_PASSED ? d->nrcodes : d->nrplaced + MAX_PASSED;
+	for (i = d->nrplaced; i < end && d->codes[i].since - d->now <= TOLERANCE; i++) {
+		code = &d->codes[i];
+		if (address >= code->start && address < code->end)
+			return code->offset + (address - code->start);
 	}
-	for (passed = 0; low && d->last_end[low - 1] > address && passed < MAX_PASSED; passed++) {
-		code = &d->codes[--low];
-		if (code->end <= address)
-			continue;
-		if (code->since <= time) {
-			if (!last || code->since > last->since ||
-			    (code->since == last->since && code->number > last->number))
-				last = code;
-		} else if (code->since - time <= TOLERANCE && (!next || code->since < next->since)) {
-			next = code;
-		}
-	}
-	if (!last)
-		last = next;
-	return last ? last->offset + (address - last->start) : 0;
+	return 0;
 }
 
 /* Return: the function that has the offset, or NULL. */

@@ -42,7 +42,7 @@ uint64_t to_monotonic(uint64_t tsc, const struct clock_pair *clocks, size_t nr);
  * until then.  clocks: sorted; if there are none, the time is that of the end.
  * Return: the offset in the file; 0: there is none
  */
-uint64_t jit_dump_place(const struct jit_dump *d, uint64_t address, uint64_t tsc,
+uint64_t jit_dump_place(struct jit_dump *d, uint64_t address, uint64_t tsc,
 			const struct clock_pair *clocks, size_t nrclocks);
 
 /* Find what is at a place.  Return: false: nothing */
