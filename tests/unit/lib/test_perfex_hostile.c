@@ -942,6 +942,38 @@ START_TEST(functions_below_another)
 }
 END_TEST
 
+/* A process that lives has many mappings, and many files that are not there any more. */
+static double report_removed(unsigned int n)
+{
+	char *area = mmap(NULL, (size_t)n * 8192, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	const uint32_t pid = (uint32_t)getpid();
+	struct record_mapping r = { .task = { pid, pid, 1 }, .inode = 7 };
+	unsigned int i;
+	double seconds;
+	char name[64];
+
+	begin();
+	for (i = 0; i < n; i++) {
+		ck_assert_int_eq(mprotect(area + (size_t)i * 8192, 4096, PROT_READ), 0);
+		r.start = 0x10000000 + (uint64_t)i * 8192;
+		r.end = r.start + 4096;
+		snprintf(name, sizeof(name), "/none/%u", i);
+		put_record(RECORD_MAPPING, &r, sizeof(r), name);
+		put_sample(pid, pid, 5, r.start);
+	}
+	put_end(1, (uint64_t []){ 2000 });
+	put_close();
+	seconds = report_time();
+	munmap(area, (size_t)n * 8192);
+	return seconds;
+}
+
+START_TEST(many_removed_files)
+{
+	check_growth(report_removed, 500);
+}
+END_TEST
+
 /* ---- intervals -------------------------------------------------------------------------------- */
 
 #define PLACES	64
@@ -1042,6 +1074,7 @@ static Suite *suite(void)
 	tcase_set_timeout(t, 300);
 	tcase_add_test(t, instructions_of_a_dump);
 	tcase_add_test(t, functions_below_another);
+	tcase_add_test(t, many_removed_files);
 	suite_add_tcase(s, t);
 	return s;
 }

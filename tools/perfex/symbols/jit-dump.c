@@ -424,14 +424,11 @@ static int open_below_root(uint32_t pid, const char *path)
  * Open the file by its path.  If another one is there, or none, open the one that the process has
  * mapped: it may be in a container, or be removed.  d->path: where it is
  */
-#define MAX_SEARCHES	16	/* each may read all mappings of a process */
-
 static int find_file(struct jit_dump *d, const char *path, const struct file_identity *id,
 		     uint32_t pid)
 {
 	int fd = open_named(path, O_NOFOLLOW), live;
 	const int error = errno;
-	static unsigned int searches;
 	enum live_way way;
 	char name[4096];
 
@@ -439,9 +436,8 @@ static int find_file(struct jit_dump *d, const char *path, const struct file_ide
 	d->path = strdup(name);
 	d->flags = O_NOFOLLOW;
 	errno = error;
-	if (!id || !pid || (fd >= 0 && file_is_same(fd, id)) || searches == MAX_SEARCHES)
+	if (!id || !pid || (fd >= 0 && file_is_same(fd, id)))
 		return fd;
-	searches++;
 	for (way = LIVE_BELOW_ROOT; way < NR_LIVE_WAYS; way++) {
 		live = way == LIVE_BELOW_ROOT ? open_below_root(pid, path) :
 						open_live_file(pid, path, way, name, sizeof(name));

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "perfex.h"
 #include "symbols.h"
@@ -38,9 +39,39 @@ const char *why_no_path(const char *path)
 	return NULL;
 }
 
+/*
+ * Mappings of a user's processes that are read, at most: a process can have 65530, each of a file
+ * of its own, and all are read for each of these files.
+ */
+#define MAX_MAPPINGS	(1U << 19)
+#define MAX_USERS	16
+
+struct user {
+	uid_t uid;
+	unsigned int left;
+};
+
+/* Users behind the last one share what it has. */
+static struct user *find_user(uid_t uid)
+{
+	static struct user users[MAX_USERS];
+	static unsigned int nr;
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		if (users[i].uid == uid)
+			return &users[i];
+	if (nr == MAX_USERS)
+		return &users[nr - 1];
+	users[nr] = (struct user){ uid, MAX_MAPPINGS };
+	return &users[nr++];
+}
+
 /* Only root may use these links.  Return: false: there is none, or no process */
 static bool find_map_file(uint32_t pid, const char *path, char *name, size_t size)
 {
+	struct user *user;
+	struct stat st;
 	uint64_t start = 0, end = 0;
 	bool found = false;
 	char *line = NULL;
@@ -49,7 +80,9 @@ static bool find_map_file(uint32_t pid, const char *path, char *name, size_t siz
 	FILE *f;
 
 	f = open_of_process(pid, "maps");
-	while (f && !found && getline(&line, &room, f) > 0) {
+	user = f && !fstat(fileno(f), &st) ? find_user(st.st_uid) : NULL;
+	while (user && user->left && !found && getline(&line, &room, f) > 0) {
+		user->left--;
 		line[strcspn(line, "\n")] = '\0';
 		at = 0;
 		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %*s %*s %*s %n", &start, &end, &at) < 2 || !at)
