@@ -16,6 +16,7 @@
 #include <time.h>
 
 #include "debug-files.h"
+#include "hash-table.h"
 #include "intervals.h"
 #include "perfex-command.h"
 #include "sample-builder.h"
@@ -974,6 +975,32 @@ START_TEST(many_removed_files)
 }
 END_TEST
 
+/* Keys of the same hash, if there is nothing in it that an attacker does not know. */
+static double add_keys(unsigned int n)
+{
+	struct hash_table t = { .size = sizeof(uint64_t), .key = sizeof(uint64_t) };
+	const uint64_t factor = UINT64_C(0x9e3779b97f4a7c15);
+	uint64_t inverse = factor, key;
+	const double start = cpu_time();
+	unsigned int i;
+
+	for (i = 0; i < 5; i++)
+		inverse *= 2 - factor * inverse;
+	for (i = 0; i < n; i++) {
+		key = i * inverse;
+		key = (key ^ key >> 32) * inverse ^ sizeof(key);
+		ck_assert_uint_eq(hash_table_add(&t, &key), i + 1);
+	}
+	hash_table_free(&t);
+	return cpu_time() - start;
+}
+
+START_TEST(keys_of_one_hash)
+{
+	check_growth(add_keys, 5000);
+}
+END_TEST
+
 /* ---- intervals -------------------------------------------------------------------------------- */
 
 #define PLACES	64
@@ -1075,6 +1102,7 @@ static Suite *suite(void)
 	tcase_add_test(t, instructions_of_a_dump);
 	tcase_add_test(t, functions_below_another);
 	tcase_add_test(t, many_removed_files);
+	tcase_add_test(t, keys_of_one_hash);
 	suite_add_tcase(s, t);
 	return s;
 }

@@ -2,6 +2,9 @@
 /* Open hashing: at most half of the slots are used. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "hash-table.h"
 
@@ -13,22 +16,57 @@ static const void *item_at(const struct hash_table *t, uint32_t i)
 	return (const char *)t->items + i * t->size;
 }
 
-/* Keys are some words, or texts: take eight bytes at once. */
-static uint64_t hash_of(const struct hash_table *t, const void *key)
+/* The halves of a product: all bits of the factors have an effect on it. */
+static uint64_t multiply(uint64_t a, uint64_t b)
 {
-	size_t len = t->text ? strlen(key) : t->key, i;
-	uint64_t hash = len, word;
+#ifdef __SIZEOF_INT128__
+	__extension__ const unsigned __int128 product = (unsigned __int128)a * b;
+
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
+#else
+	const uint64_t low = (a & UINT32_MAX) * (b & UINT32_MAX);
+	const uint64_t one = (a & UINT32_MAX) * (b >> 32), other = (a >> 32) * (b & UINT32_MAX);
+	const uint64_t middle = (low >> 32) + (one & UINT32_MAX) + (other & UINT32_MAX);
+
+	return (a * b) ^ ((a >> 32) * (b >> 32) + (one >> 32) + (other >> 32) + (middle >> 32));
+#endif
+}
+
+/* Nobody can choose keys that have the same hash, as nobody knows these numbers. */
+static const uint64_t *secret(void)
+{
+	static uint64_t numbers[2];
+	size_t i;
+
+	for (i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		while (!numbers[i])
+			if (getrandom(&numbers[i], sizeof(numbers[i]), GRND_NONBLOCK) < 0)
+				numbers[i] = ((uint64_t)time(NULL) << 32 | (uint32_t)getpid()) *
+					     UINT64_C(0x9e3779b97f4a7c15);
+	return numbers;
+}
+
+/* Keys are some words, or texts: take eight bytes at once. */
+uint64_t hash_of_bytes(const void *bytes, size_t len)
+{
+	const uint64_t *s = secret();
+	uint64_t hash = len ^ s[0], word;
+	size_t i;
 
 	for (i = 0; i < len; i += sizeof(word)) {
 		word = 0;
 		if (len - i >= sizeof(word))
-			memcpy(&word, (const char *)key + i, sizeof(word));
+			memcpy(&word, (const char *)bytes + i, sizeof(word));
 		else
-			memcpy(&word, (const char *)key + i, len - i);
-		hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
-		hash ^= hash >> 32;
+			memcpy(&word, (const char *)bytes + i, len - i);
+		hash = multiply(hash ^ word, s[1] | 1);
 	}
-	return hash * UINT64_C(0x9e3779b97f4a7c15) >> 20;
+	return multiply(hash ^ s[0], UINT64_C(0x9e3779b97f4a7c15));
+}
+
+static uint64_t hash_of(const struct hash_table *t, const void *key)
+{
+	return hash_of_bytes(key, t->text ? strlen(key) : t->key);
 }
 
 static bool is_item(const struct hash_table *t, uint32_t i, const void *key)

@@ -25,4 +25,7 @@ uint32_t hash_table_find(const struct hash_table *t, const void *key);
 
 void hash_table_free(struct hash_table *t);
 
+/* A number of these bytes, which is another one in each process: nobody can choose equal ones. */
+uint64_t hash_of_bytes(const void *bytes, size_t len);
+
 #endif /* PERFEX_HASH_TABLE_H */
