@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <gelf.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <sys/inotify.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -686,6 +687,40 @@ START_TEST(many_mappings)
 }
 END_TEST
 
+static void *wait_for_end(void *arg)
+{
+	pthread_barrier_wait(arg);
+	return NULL;
+}
+
+/* A process without a name has many threads, and is looked at again. */
+START_TEST(threads_of_no_name)
+{
+	FILE *f = fopen(in_dir("recording"), "w");
+	pthread_barrier_t barrier;
+	pthread_t threads[100];
+	struct recording rec;
+	struct error e;
+	unsigned int i;
+	long size;
+
+	pthread_barrier_init(&barrier, NULL, 101);
+	for (i = 0; i < 100; i++)
+		ck_assert_int_eq(pthread_create(&threads[i], NULL, wait_for_end, &barrier), 0);
+	prctl(PR_SET_NAME, "");
+	ck_assert_int_eq(recording_init(&rec, f, &e), 0);
+	ck_assert_int_eq(look_at_process(&rec, getpid(), &e), 0);
+	size = ftell(f);
+	ck_assert_int_eq(look_at_process(&rec, getpid(), &e), 0);
+	ck_assert_int_lt(ftell(f) - size, 1000);
+	recording_free(&rec);
+	fclose(f);
+	pthread_barrier_wait(&barrier);
+	for (i = 0; i < 100; i++)
+		pthread_join(threads[i], NULL);
+}
+END_TEST
+
 /* ---- the reader ------------------------------------------------------------------------------ */
 
 static double report_time(void)
@@ -1099,6 +1134,7 @@ static Suite *suite(void)
 	t = tcase_create("numbers");
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_set_timeout(t, 300);
+	tcase_add_test(t, threads_of_no_name);
 	tcase_add_test(t, instructions_of_a_dump);
 	tcase_add_test(t, functions_below_another);
 	tcase_add_test(t, many_removed_files);

@@ -39,6 +39,7 @@ struct process {
 	uint64_t tsc;		/* of its last sample in the file */
 	uint64_t since;		/* the same at the last look */
 	char comm[32];
+	bool described;		/* its number, its user and its name are written */
 	struct mappings known;	/* written, and still mapped */
 	int interval;
 	bool takes_long;
@@ -153,21 +154,23 @@ static int read_mappings(struct recording *rec, struct process *p)
 
 /* ---- names and parents ---------------------------------------------------------------- */
 
-/* Return: the length of the process's name; 0: it has ended. */
-static size_t read_comm(uint32_t pid, char *comm, size_t size)
+/* The name may be empty.  Return: false: the process has ended */
+static bool read_comm(uint32_t pid, char *comm, size_t size)
 {
 	FILE *f = open_proc(pid, "comm");
 	size_t n;
 
 	if (!f)
-		return 0;
+		return false;
 	/* The last line feed is not part of the name; others are. */
 	n = fread(comm, 1, size - 1, f);
 	fclose(f);
-	if (n && comm[n - 1] == '\n')
+	if (!n)
+		return false;
+	if (comm[n - 1] == '\n')
 		n--;
 	comm[n] = '\0';
-	return n;
+	return true;
 }
 
 static void write_name(struct recording *rec, struct process *p, enum record_type type)
@@ -175,8 +178,10 @@ static void write_name(struct recording *rec, struct process *p, enum record_typ
 	struct record_task r = { p->pid, p->pid, p->since };
 	char comm[sizeof(p->comm)];
 
-	if (!read_comm(p->pid, comm, sizeof(comm)) ||
-	    (type == RECORD_COMM && !strcmp(comm, p->comm)))
+	if (!read_comm(p->pid, comm, sizeof(comm)))
+		return;
+	p->described = true;
+	if (type == RECORD_COMM && !strcmp(comm, p->comm))
 		return;
 	strcpy(p->comm, comm);
 	write_record(rec, type, &r, sizeof(r), comm);
@@ -286,13 +291,14 @@ static int look(struct recording *rec, struct process *p, enum record_type name,
 {
 	double took;
 
-	if (!*p->comm) {
+	/* A name can be empty: the names of all threads are not written again for that. */
+	clock_gettime(CLOCK_MONOTONIC, &p->looked);
+	if (!p->described) {
 		write_process(rec, p);
 		if (name == RECORD_COMM)
 			write_thread_names(rec, p);
 	}
 	write_name(rec, p, name);
-	clock_gettime(CLOCK_MONOTONIC, &p->looked);
 	if (p->interval < LAST_INTERVAL)
 		p->interval *= 2;
 	if (read_mappings(rec, p))
