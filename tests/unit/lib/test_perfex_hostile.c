@@ -621,7 +621,7 @@ START_TEST(large_notes)
 	before = bytes_read();
 	write_file(&rec, &map, in_dir("hostile"));
 	ck_assert_uint_lt(bytes_read() - before, 1 << 20);
-	ck_assert_uint_eq(rec.file_names.nr, 2);
+	ck_assert_uint_eq(rec.files.nr, 2);
 	recording_free(&rec);
 	fclose(null);
 }
@@ -718,6 +718,44 @@ START_TEST(threads_of_no_name)
 	pthread_barrier_wait(&barrier);
 	for (i = 0; i < 100; i++)
 		pthread_join(threads[i], NULL);
+}
+END_TEST
+
+/* A file has any number of names, one after the other: they do not stay in memory. */
+START_TEST(names_of_a_file)
+{
+	FILE *null = fopen("/dev/null", "w");
+	struct record_mapping map = { .task = { (uint32_t)getpid(), 1, 1 }, .start = 0x1000, .end = 0x2000 };
+	struct rusage before, after;
+	char name[4096], next[4096];
+	struct recording rec;
+	unsigned int i;
+	struct error e;
+	struct stat st;
+	size_t len;
+
+	memset(name, 0, sizeof(name));
+	len = (size_t)snprintf(name, sizeof(name), "%s/", dir);
+	memset(name + len, '/', 4000 - len);
+	strcpy(name + 4000, "0");
+	shell("echo > 0");
+	ck_assert_int_eq(stat(name, &st), 0);
+	map.major = major(st.st_dev);
+	map.minor = minor(st.st_dev);
+	map.inode = st.st_ino;
+	ck_assert_int_eq(recording_init(&rec, null, &e), 0);
+	getrusage(RUSAGE_SELF, &before);
+	for (i = 1; i < 20000; i++) {
+		memcpy(next, name, sizeof(next));
+		snprintf(next + 4000, sizeof(next) - 4000, "%u", i);
+		ck_assert_int_eq(rename(name, next), 0);
+		memcpy(name, next, sizeof(name));
+		write_file(&rec, &map, name);
+	}
+	getrusage(RUSAGE_SELF, &after);
+	ck_assert_int_lt(after.ru_maxrss - before.ru_maxrss, 32 << 10);
+	recording_free(&rec);
+	fclose(null);
 }
 END_TEST
 
@@ -1135,6 +1173,7 @@ static Suite *suite(void)
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_set_timeout(t, 300);
 	tcase_add_test(t, threads_of_no_name);
+	tcase_add_test(t, names_of_a_file);
 	tcase_add_test(t, instructions_of_a_dump);
 	tcase_add_test(t, functions_below_another);
 	tcase_add_test(t, many_removed_files);

@@ -22,8 +22,7 @@ struct recording {
 	struct hash_table processes;	/* whose mappings are read from /proc */
 	struct timespec took_long;	/* when mappings were read that took long */
 	double pause;		/* seconds after that without another one */
-	struct hash_table file_names;	/* of files that the recording describes */
-	struct known_file *files;
+	struct hash_table files;	/* that the recording describes */
 	struct timespec clock;	/* when clocks were written last */
 	struct hash_table kernel;	/* addresses in the kernel that samples have */
 	bool narrow_kernel;	/* it has 32 bits */

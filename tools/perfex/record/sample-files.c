@@ -14,10 +14,16 @@
 #include "recording.h"
 #include "symbols.h"
 
-/* A file that the recording describes: the same path, device and inode. */
+/* A file that the recording describes.  Its path may have any length, and is known by its hash. */
 struct known_file {
+	uint64_t inode, path;
+	uint32_t major, minor;
+	/* after the key */
 	uint64_t size, modified;
 };
+
+/* When there are more, all are forgotten, and described again: a process can map any number. */
+#define MAX_KNOWN	65536
 
 /* Return: a descriptor for fstat() only; -1: the file is not there, or another one is */
 static int find_same(const char *path, const struct file_identity *id)
@@ -77,29 +83,20 @@ static void read_elf(int found, struct record_file *r)
 static struct known_file *find_file(struct recording *rec, const struct record_mapping *map,
 				    const char *path)
 {
-	struct known_file *files;
-	uint32_t i, nr = rec->file_names.nr;
-	char *key;
+	const struct known_file key = {
+		.inode = map->inode, .path = hash_of_bytes(path, strlen(path)),
+		.major = map->major, .minor = map->minor,
+	};
+	uint32_t i;
 
-	if (asprintf(&key, "%" PRIx32 ":%" PRIx32 ":%" PRIx64 " %s", map->major, map->minor,
-		     map->inode, path) < 0)
-		return NULL;
-	if (!rec->file_names.size)
-		rec->file_names = (struct hash_table){ .size = sizeof(char *), .text = true };
-	i = hash_table_add(&rec->file_names, key);
-	free(key);
-	if (!i)
-		return NULL;
-	if (rec->file_names.nr != nr) {
-		/* There is room for a power of two. */
-		files = i & (i - 1) ? rec->files :
-				      reallocarray(rec->files, (size_t)i * 2, sizeof(*files));
-		if (!files)
-			return NULL;
-		rec->files = files;
-		files[i] = (struct known_file){ 0 };
-	}
-	return &rec->files[i];
+	if (rec->files.nr > MAX_KNOWN)
+		hash_table_free(&rec->files);
+	if (!rec->files.size)
+		rec->files = (struct hash_table){
+			.size = sizeof(key), .key = offsetof(struct known_file, size),
+		};
+	i = hash_table_add(&rec->files, &key);
+	return i ? (struct known_file *)rec->files.items + i : NULL;
 }
 
 void write_file(struct recording *rec, const struct record_mapping *map, const char *path)
@@ -122,7 +119,8 @@ void write_file(struct recording *rec, const struct record_mapping *map, const c
 		r.modified = (uint64_t)st.st_mtim.tv_sec * 1000000000 + (uint64_t)st.st_mtim.tv_nsec;
 		/* Another file may have the inode of one that was removed. */
 		if (known->size != r.size || known->modified != r.modified) {
-			*known = (struct known_file){ r.size, r.modified };
+			known->size = r.size;
+			known->modified = r.modified;
 			read_elf(fd, &r);
 			write_record(rec, RECORD_FILE, &r, sizeof(r), path);
 		}
@@ -132,6 +130,5 @@ void write_file(struct recording *rec, const struct record_mapping *map, const c
 
 void forget_files(struct recording *rec)
 {
-	hash_table_free(&rec->file_names);
-	free(rec->files);
+	hash_table_free(&rec->files);
 }
