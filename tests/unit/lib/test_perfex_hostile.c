@@ -759,6 +759,80 @@ START_TEST(names_of_a_file)
 }
 END_TEST
 
+/* A process that has mapped a file that many times, and waits. */
+static pid_t start_mapped(const char *file, unsigned int n)
+{
+	int fd = open(file, O_RDONLY), ready[2];
+	unsigned int i;
+	pid_t pid;
+	char *area;
+
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(pipe(ready), 0);
+	pid = fork();
+	if (!pid) {
+		area = mmap(NULL, (size_t)n * 8192, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		for (i = 0; i < n; i++)
+			mmap(area + (size_t)i * 8192, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, fd, 0);
+		if (write(ready[1], "", 1) == 1)
+			pause();
+		_exit(0);
+	}
+	ck_assert_int_eq(read(ready[0], &(char){ 0 }, 1), 1);
+	close(ready[0]);
+	close(ready[1]);
+	close(fd);
+	return pid;
+}
+
+/* Processes with many mappings that end, and remain as zombies. */
+START_TEST(mappings_of_ended_processes)
+{
+	FILE *null = fopen("/dev/null", "w");
+	struct recording rec;
+	unsigned int i;
+	struct error e;
+	pid_t pid;
+
+	ck_assert_int_eq(recording_init(&rec, null, &e), 0);
+	for (i = 0; i < 10; i++) {
+		rec.next_sweep = 2000;
+		pid = start_mapped("/proc/self/exe", 2000);
+		ck_assert_int_eq(look_at_process(&rec, pid, &e), 0);
+		ck_assert_int_ge(rec.nrknown, 2000);
+		kill(pid, SIGKILL);
+		if (i % 2)
+			waitpid(pid, NULL, 0);
+		else
+			waitid(P_PID, (id_t)pid, &(siginfo_t){ 0 }, WEXITED | WNOWAIT);
+	}
+	ck_assert_int_lt(rec.nrknown, 2500);
+	recording_free(&rec);
+	ck_assert_int_eq(rec.nrknown, 0);
+	fclose(null);
+}
+END_TEST
+
+/* A process maps a file that has a long name: 24 MB of names in the recording. */
+START_TEST(long_names_of_mappings)
+{
+	FILE *f = fopen(in_dir("recording"), "w");
+	struct recording rec;
+	struct error e;
+	pid_t pid;
+
+	shell("p=$(printf 'x%.0s' $(seq 240)); p=$p/$p/$p/$p/$p; p=$p/$p/$p; mkdir -p $p; cp /bin/true $p/t; ln -s $p/t t");
+	pid = start_mapped(in_dir("t"), 6500);
+	ck_assert_int_eq(recording_init(&rec, f, &e), 0);
+	ck_assert_int_eq(look_at_process(&rec, pid, &e), 0);
+	ck_assert_int_lt(ftell(f), 18 << 20);
+	recording_free(&rec);
+	fclose(f);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+END_TEST
+
 /* ---- the reader ------------------------------------------------------------------------------ */
 
 static double report_time(void)
@@ -1174,6 +1248,8 @@ static Suite *suite(void)
 	tcase_set_timeout(t, 300);
 	tcase_add_test(t, threads_of_no_name);
 	tcase_add_test(t, names_of_a_file);
+	tcase_add_test(t, mappings_of_ended_processes);
+	tcase_add_test(t, long_names_of_mappings);
 	tcase_add_test(t, instructions_of_a_dump);
 	tcase_add_test(t, functions_below_another);
 	tcase_add_test(t, many_removed_files);

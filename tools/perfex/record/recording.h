@@ -22,6 +22,11 @@ struct recording {
 	struct hash_table processes;	/* whose mappings are read from /proc */
 	struct timespec took_long;	/* when mappings were read that took long */
 	double pause;		/* seconds after that without another one */
+	struct timespec slow;	/* when the first look at a process took long */
+	double slow_pause;	/* seconds after that without one at a new process of this user: */
+	uint32_t slow_user;
+	uint64_t nrknown;	/* mappings that are kept, of all processes */
+	uint64_t next_sweep;	/* from so many on, those of processes that have ended are forgotten */
 	struct hash_table files;	/* that the recording describes */
 	struct timespec clock;	/* when clocks were written last */
 	struct hash_table kernel;	/* addresses in the kernel that samples have */

@@ -8,8 +8,10 @@
  * than all samples since.  A process that has ended before it was looked at stays unknown.
  */
 #include <dirent.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "recording.h"
 
@@ -24,9 +26,16 @@
 #define LONG_LOOK	0.005
 #define LONG_PAUSE	3
 
+/* Bytes of the paths of new mappings that a look writes: a process can have 250 MB of them. */
+#define MAX_PATHS	(16U << 20)
+
+/* Mappings that are known before those of processes that have ended are looked for, at first. */
+#define FIRST_SWEEP	(1U << 19)
+
+/* The path may have any length, and be that of any number of mappings: it is known by its hash. */
 struct mapping {
 	struct record_mapping r;
-	char *path;
+	uint64_t path;
 };
 
 struct mappings {
@@ -48,12 +57,9 @@ struct process {
 
 /* ---- mappings ---------------------------------------------------------------------- */
 
-static void forget_mappings(struct mappings *m)
+static void forget_mappings(struct recording *rec, struct mappings *m)
 {
-	unsigned int i;
-
-	for (i = 0; i < m->nr; i++)
-		free(m->map[i].path);
+	rec->nrknown -= m->nr;
 	free(m->map);
 	memset(m, 0, sizeof(*m));
 }
@@ -74,7 +80,7 @@ static bool mapping_is_known(const struct mappings *known, const struct mapping 
 	k = &known->map[*at].r;
 	return k->start == map->r.start && k->end == map->r.end && k->offset == map->r.offset &&
 	       k->inode == map->r.inode && k->major == map->r.major &&
-	       k->minor == map->r.minor && !strcmp(known->map[*at].path, map->path);
+	       k->minor == map->r.minor && known->map[*at].path == map->path;
 }
 
 static bool add_mapping(struct mappings *m, const struct mapping *map)
@@ -88,13 +94,12 @@ static bool add_mapping(struct mappings *m, const struct mapping *map)
 			return false;
 		m->map = new;
 	}
-	m->map[m->nr] = *map;
-	m->map[m->nr].path = strdup(map->path);
-	return m->map[m->nr].path && ++m->nr;
+	m->map[m->nr++] = *map;
+	return true;
 }
 
-/* Parse a line of /proc/PID/maps.  Return: whether the mapping is executable. */
-static bool parse_mapping(struct mapping *map, char *line)
+/* Parse a line of /proc/PID/maps.  Return: the path of an executable mapping; NULL: another one */
+static const char *parse_mapping(struct mapping *map, char *line)
 {
 	char perms[5];
 	int path = 0;
@@ -104,9 +109,9 @@ static bool parse_mapping(struct mapping *map, char *line)
 	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %" SCNx32 ":%" SCNx32 " %" SCNu64 " %n",
 		   &map->r.start, &map->r.end, perms, &map->r.offset, &map->r.major,
 		   &map->r.minor, &map->r.inode, &path) < 7 || !path)
-		return false;
-	map->path = line + path;
-	return perms[2] == 'x';
+		return NULL;
+	map->path = hash_of_bytes(line + path, strlen(line + path));
+	return perms[2] == 'x' ? line + path : NULL;
 }
 
 static FILE *open_proc(uint32_t pid, const char *name)
@@ -121,10 +126,11 @@ static FILE *open_proc(uint32_t pid, const char *name)
 static int read_mappings(struct recording *rec, struct process *p)
 {
 	struct mappings now = { 0 };
+	size_t size = 0, left = MAX_PATHS;
+	const char *path;
 	struct mapping map;
 	unsigned int at = 0;
 	char *line = NULL;
-	size_t size = 0;
 	int err = 0;
 	FILE *f;
 
@@ -132,12 +138,16 @@ static int read_mappings(struct recording *rec, struct process *p)
 	if (!f)
 		return 0;
 	while (!err && getline(&line, &size, f) > 0) {
-		if (!parse_mapping(&map, line))
+		path = parse_mapping(&map, line);
+		if (!path)
 			continue;
 		map.r.task = (struct record_task){ p->pid, p->pid, p->since };
 		if (!mapping_is_known(&p->known, &map, &at)) {
-			write_file(rec, &map.r, map.path);
-			write_record(rec, RECORD_MAPPING, &map.r, sizeof(map.r), map.path);
+			if (strlen(path) >= left)
+				break;
+			left -= strlen(path) + 1;
+			write_file(rec, &map.r, path);
+			write_record(rec, RECORD_MAPPING, &map.r, sizeof(map.r), path);
 		}
 		if (!add_mapping(&now, &map))
 			err = -1;
@@ -146,8 +156,9 @@ static int read_mappings(struct recording *rec, struct process *p)
 	fclose(f);
 	/* A process that has ended has no mappings, which changes nothing. */
 	if (now.nr) {
-		forget_mappings(&p->known);
+		forget_mappings(rec, &p->known);
 		p->known = now;
+		rec->nrknown += now.nr;
 	}
 	return err;
 }
@@ -287,8 +298,14 @@ static bool may_take_long(const struct recording *rec)
 	return seconds_since(&rec->took_long) > rec->pause;
 }
 
+static uint32_t user_of(uint32_t pid)
+{
+	return read_status(pid, "Uid: %*u %" SCNu32);
+}
+
 static int look(struct recording *rec, struct process *p, enum record_type name, struct error *e)
 {
+	const bool first = !p->looked.tv_sec;
 	double took;
 
 	/* A name can be empty: the names of all threads are not written again for that. */
@@ -309,8 +326,36 @@ static int look(struct recording *rec, struct process *p, enum record_type name,
 		clock_gettime(CLOCK_MONOTONIC, &rec->took_long);
 		rec->pause = took * LONG_PAUSE;
 	}
+	if (p->takes_long && first) {
+		rec->slow = rec->took_long;
+		rec->slow_pause = rec->pause;
+		rec->slow_user = user_of(p->pid);
+	}
 	p->since = p->tsc;
 	return 0;
+}
+
+/* True if the process has no memory any more, or is not there at all. */
+static bool has_ended(uint32_t pid)
+{
+	char name[64], program;
+
+	snprintf(name, sizeof(name), PROC "/%" PRIu32 "/exe", pid);
+	return readlink(name, &program, 1) < 0 && (errno == ENOENT || errno == ESRCH);
+}
+
+/* Forget the mappings of processes that have ended: there may be any number of these. */
+static void forget_ended(struct recording *rec)
+{
+	const struct numbered *items = rec->processes.items;
+	uint32_t i;
+
+	if (rec->nrknown < (rec->next_sweep ? rec->next_sweep : FIRST_SWEEP))
+		return;
+	for (i = 1; i < rec->processes.nr; i++)
+		if (items[i].process->known.nr && has_ended(items[i].pid))
+			forget_mappings(rec, &items[i].process->known);
+	rec->next_sweep = 2 * rec->nrknown + FIRST_SWEEP;
 }
 
 /* *new: it was not known */
@@ -330,6 +375,7 @@ static struct process *find_or_add(struct recording *rec, uint32_t pid, bool *ne
 	p->interval = FIRST_INTERVAL;
 	if (!rec->processes.size)
 		rec->processes = (struct hash_table){ .size = sizeof(*items), .key = sizeof(pid) };
+	forget_ended(rec);
 	i = hash_table_add(&rec->processes, &pid);
 	if (!i) {
 		free(p);
@@ -346,6 +392,10 @@ static int look_if_due(struct recording *rec, uint32_t pid, uint64_t tsc, struct
 	struct process *p;
 	bool new;
 
+	/* A process that takes long can fork without end: only those of its user must wait. */
+	if (seconds_since(&rec->slow) <= rec->slow_pause && !find_process(rec, pid) &&
+	    user_of(pid) == rec->slow_user)
+		return 0;
 	p = find_or_add(rec, pid, &new);
 	if (!p)
 		return fail_with(e, "out of memory");
@@ -425,7 +475,7 @@ int process_has_executed(struct recording *rec, pid_t pid, struct error *e)
 	p = find_or_add(rec, (uint32_t)pid, &new);
 	if (!p)
 		return fail_with(e, "out of memory");
-	forget_mappings(&p->known);
+	forget_mappings(rec, &p->known);
 	p->since = p->tsc;
 	p->interval = FIRST_INTERVAL;
 	return look(rec, p, RECORD_EXEC, e);
@@ -445,7 +495,7 @@ void forget_processes(struct recording *rec)
 	uint32_t i;
 
 	for (i = 1; i < rec->processes.nr; i++) {
-		forget_mappings(&items[i].process->known);
+		forget_mappings(rec, &items[i].process->known);
 		free(items[i].process);
 	}
 	hash_table_free(&rec->processes);
