@@ -1065,6 +1065,50 @@ START_TEST(instructions_of_a_dump)
 }
 END_TEST
 
+/* Each instruction of a function is in a source file of its own. */
+static double annotate_sources(unsigned int n)
+{
+	struct reporting o = { .file = in_dir("s"), .annotate = "fffffff", .show.verbose = true };
+	const uint32_t amd64 = 62;
+	uint64_t lines[] = { (32 + 32 * (uint64_t)n) << 32 | 2, 0, 1 << 20, n };
+	struct { uint64_t address, line; char name[16]; } line = { .line = 1 };
+	FILE *f = begin_dump(), *null;
+	double start;
+	unsigned int i;
+	struct error e;
+
+	fseek(f, 12, SEEK_SET);
+	fwrite(&amd64, sizeof(amd64), 1, f);
+	fseek(f, 0, SEEK_END);
+	fwrite(lines, sizeof(lines), 1, f);
+	for (i = 0; i < n; i++) {
+		line.address = (1 << 20) + i;
+		snprintf(line.name, sizeof(line.name), "/none/%09u", i % 1000000000);
+		fwrite(&line, sizeof(line), 1, f);
+	}
+	put_load(f, 0, 1 << 20, n, 0);
+	fseek(f, -(long)n, SEEK_CUR);
+	for (i = 0; i < n; i++)
+		fputc(0x90, f);
+	fclose(f);
+	begin();
+	put_mapping(10, 1, 0x1000, 0x2000, 0, path_of("jit-10.dump"));
+	put_sample(10, 10, 5, 1 << 20);
+	put_end(1, (uint64_t []){ 2000 });
+	put_close();
+	null = fopen("/dev/null", "w");
+	start = cpu_time();
+	ck_assert_msg(!report_here(null, &o, &e), "%s", e.text);
+	fclose(null);
+	return cpu_time() - start;
+}
+
+START_TEST(many_sources)
+{
+	check_growth(annotate_sources, 4000);
+}
+END_TEST
+
 /* One function of a dump is over all others, and the samples are in these. */
 static double report_functions(unsigned int n)
 {
@@ -1252,6 +1296,7 @@ static Suite *suite(void)
 	tcase_add_test(t, long_names_of_mappings);
 	tcase_add_test(t, instructions_of_a_dump);
 	tcase_add_test(t, functions_below_another);
+	tcase_add_test(t, many_sources);
 	tcase_add_test(t, many_removed_files);
 	tcase_add_test(t, keys_of_one_hash);
 	suite_add_tcase(s, t);

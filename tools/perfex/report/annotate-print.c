@@ -7,19 +7,26 @@
 
 #include "annotate.h"
 #include "disassemble.h"
+#include "hash-table.h"
 #include "json.h"
 
 /* Instructions without samples that are shown before and after one with samples, without -v. */
 #define AROUND	8
 
-/* Source files that were read, by the string of their name and the owner of the program. */
+/* A program names any number of files.  To open one takes a while, also if it is not there. */
+#define MAX_OPENED	4096
+
+/* A source file that was read. */
+struct known_source {
+	uint32_t name;		/* a string */
+	uid_t owner;		/* of the program */
+	/* after the key */
+	bool read;
+	struct source_file file;
+};
+
 struct sources {
-	struct source_file *file;
-	struct source_key {
-		uint32_t name;
-		uid_t owner;
-	} *key;
-	size_t nr;
+	struct hash_table known;
 	int64_t left;		/* for source_read() */
 };
 
@@ -27,25 +34,26 @@ struct sources {
 static const struct source_file *find_source(struct sources *s, const struct profile *p,
 					     uint32_t program, uint32_t name)
 {
-	const struct source_key key = { name, module_owner(p->modules[program]) };
-	struct source_file *files;
-	struct source_key *keys;
-	size_t i;
+	const struct known_source key = { .name = name, .owner = module_owner(p->modules[program]) };
+	struct known_source *source;
+	uint32_t i;
 
-	for (i = 0; i < s->nr; i++)
-		if (s->key[i].name == key.name && s->key[i].owner == key.owner)
-			return &s->file[i];
-	files = reallocarray(s->file, s->nr + 1, sizeof(*files));
-	if (files)
-		s->file = files;
-	keys = reallocarray(s->key, s->nr + 1, sizeof(*keys));
-	if (keys)
-		s->key = keys;
-	if (!files || !keys)
+	if (!s->known.size)
+		s->known = (struct hash_table){
+			.size = sizeof(key), .key = offsetof(struct known_source, read),
+		};
+	i = hash_table_add(&s->known, &key);
+	if (!i)
 		return NULL;
-	s->key[s->nr] = key;
-	source_read(&s->file[s->nr], string_of(p, name), key.owner, &s->left);
-	return &s->file[s->nr++];
+	source = (struct known_source *)s->known.items + i;
+	if (source->read)
+		return &source->file;
+	source->read = true;
+	if (i > MAX_OPENED)
+		source->file.too_large = true;
+	else
+		source_read(&source->file, string_of(p, name), key.owner, &s->left);
+	return &source->file;
 }
 
 static const char *find_text(struct sources *s, const struct profile *p, uint32_t program,
@@ -58,12 +66,12 @@ static const char *find_text(struct sources *s, const struct profile *p, uint32_
 
 static void free_sources(struct sources *s)
 {
-	size_t i;
+	struct known_source *known = s->known.items;
+	uint32_t i;
 
-	for (i = 0; i < s->nr; i++)
-		source_free(&s->file[i]);
-	free(s->file);
-	free(s->key);
+	for (i = 1; i < s->known.nr; i++)
+		source_free(&known[i].file);
+	hash_table_free(&s->known);
 }
 
 /* ---- text ------------------------------------------------------------------------------ */
