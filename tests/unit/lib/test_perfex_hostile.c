@@ -1192,6 +1192,77 @@ START_TEST(keys_of_one_hash)
 }
 END_TEST
 
+/* A function of a JIT has a name of 100 KB, and is in all calls of many samples and threads. */
+START_TEST(long_names_in_reports)
+{
+	static const struct reporting cases[] = {
+		{ .export = "folded" }, { .export = "script" }, { .sort = "symbol,tid", .show.verbose = true },
+		{ .callers = true, .show.verbose = true }, { .show = { .style = STYLE_JSON } },
+	};
+	struct reporting o = cases[_i];
+	const uint32_t pid = (uint32_t)getpid();
+	uint64_t chain[100];
+	struct error e;
+	unsigned int i;
+	char map[64];
+	FILE *f;
+
+	snprintf(map, sizeof(map), "/tmp/perf-%" PRIu32 ".map", pid);
+	f = fopen(map, "w");
+	fprintf(f, "10000000 1000 %0100000d\n", 0);
+	fclose(f);
+	for (i = 0; i < 100; i++)
+		chain[i] = 0x10000008;
+	begin();
+	put_mapping(pid, 1, 0x10000000, 0x10001000, 0, "/memfd:1 (deleted)");
+	for (i = 0; i < 50; i++) {
+		chain[99] = i + 1;
+		put_chain(pid, i + 1, 5, 1, 0x10000000, 100, chain);
+		put_sample(pid, i + 1, 6, i + 1);
+	}
+	put_end(1, (uint64_t []){ 2000 });
+	put_close();
+	f = fopen(in_dir("report"), "w");
+	o.file = in_dir("s");
+	ck_assert_msg(!report_here(f, &o, &e), "%s", e.text);
+	ck_assert_int_lt(ftell(f), 4 << 20);
+	fclose(f);
+	unlink(map);
+}
+END_TEST
+
+/* Functions that are inlined into each other make a path of thousands of them. */
+START_TEST(long_paths)
+{
+	struct reporting o = { .callees = true };
+	uint64_t chain[126], at;
+	struct error e;
+	unsigned int i;
+	FILE *f = fopen(in_dir("deep.c"), "w");
+
+	fputs("volatile int n;\n#define IN static inline __attribute__((always_inline)) void\nIN f0(void) { n = 7; }\n", f);
+	for (i = 1; i < 31; i++)
+		fprintf(f, "IN f%u(void) { f%u(); }\n", i, i - 1);
+	fputs("void work(void)\n{\n\tf30();\n}\nint main(void)\n{\n\twork();\n\treturn 0;\n}\n", f);
+	fclose(f);
+	shell("${CC:-cc} -g -O1 -o deep deep.c");
+	at = 0x10000000 + offset_of("deep", "work");
+	for (i = 0; i < 126; i++)
+		chain[i] = at + 1;
+	begin();
+	put_mapping(10, 0, 0x10000000, 0x20000000, 0, path_of("deep"));
+	put_chain(10, 10, 5, 1, at, 126, chain);
+	put_end(1, (uint64_t []){ 2000 });
+	put_close();
+	f = fopen(in_dir("report"), "w");
+	o.file = in_dir("s");
+	ck_assert_msg(!report_here(f, &o, &e), "%s", e.text);
+	ck_assert_int_gt(ftell(f), 1 << 20);
+	ck_assert_int_lt(ftell(f), 4 << 20);
+	fclose(f);
+}
+END_TEST
+
 /* ---- intervals -------------------------------------------------------------------------------- */
 
 #define PLACES	64
@@ -1299,6 +1370,8 @@ static Suite *suite(void)
 	tcase_add_test(t, many_sources);
 	tcase_add_test(t, many_removed_files);
 	tcase_add_test(t, keys_of_one_hash);
+	tcase_add_loop_test(t, long_names_in_reports, 0, 5);
+	tcase_add_test(t, long_paths);
 	suite_add_tcase(s, t);
 	return s;
 }

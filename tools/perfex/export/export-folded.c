@@ -26,7 +26,7 @@ static const char *space_before_number(const char *name)
  */
 static void print_name(FILE *f, const struct profile *p, const struct tree_node *node, bool first)
 {
-	char buf[300];
+	char buf[MAX_TREE_NAME];
 	const char *name = tree_name(p, node, buf, sizeof(buf)), *space = space_before_number(name);
 
 	if (first && *name == '#')

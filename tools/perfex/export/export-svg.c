@@ -203,7 +203,7 @@ static void print_node(const struct picture *pic, const struct tree_node *node,
 {
 	double x = MARGIN + width_of(pic, at), width = width_of(pic, node->weight);
 	unsigned int y = TOP + (pic->rows - 1 - depth) * ROW;
-	char buf[300], file[300], number[THOUSANDS_LEN];
+	char buf[MAX_TREE_NAME], file[300], number[THOUSANDS_LEN];
 	const char *name = tree_name(pic->p, node, buf, sizeof(buf));
 	FILE *f = pic->f;
 

@@ -253,7 +253,7 @@ static int read_event(struct reader *in, const char *data, size_t len, struct er
 		if (p->events[i].counter == r.counter)
 			return fail_damaged(e, in, "two events of one counter");
 	p->events[i] = (struct profile_event){
-		.name = strdup(data + sizeof(r)), .counter = r.counter, .period = r.period,
+		.name = strndup(data + sizeof(r), MAX_NAME), .counter = r.counter, .period = r.period,
 		.time = r.map == EVENT_OF_TIME, .evntsel = r.evntsel,
 	};
 	p->nrevents++;
@@ -833,14 +833,10 @@ static int apply_mapping(struct reader *in, const struct log_entry *entry, struc
 static int apply_name(struct reader *in, uint32_t tid, const char *name, struct error *e)
 {
 	struct thread *thread = find_thread(in, tid);
-	/* Readers of scripts and of folded stacks take a name for granted. */
-	char *copy = strdup(*name ? name : "(no name)");
 
-	if (thread && copy) {
-		replace_controls(copy);
-		thread->comm = profile_string(in->p, copy);
-	}
-	free(copy);
+	/* Readers of scripts and of folded stacks take a name for granted. */
+	if (thread)
+		thread->comm = profile_clean_string(in->p, *name ? name : "(no name)");
 	return thread && thread->comm ? 0 : fail_memory(e);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The parts of a profile, and the names of its locations. */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -30,10 +31,29 @@ static uint32_t add_item(struct hash_table *t, size_t size, size_t key_size, con
 	return hash_table_add(t, key);
 }
 
+const char *short_name(const char *text, char *buf, size_t size)
+{
+	static const char end[] = "...01234567";
+	uint32_t hash = 2166136261U;
+	size_t len = strlen(text), i;
+
+	if (len < size)
+		return text;
+	for (i = 0; i < len; i++)
+		hash = (hash ^ (unsigned char)text[i]) * 16777619;
+	len = size - sizeof(end);
+	while (len && (text[len] & 0xc0) == 0x80)
+		len--;
+	snprintf(buf, size, "%.*s...%08" PRIx32, (int)len, text, hash);
+	return buf;
+}
+
 uint32_t profile_file(struct profile *p, const char *path, uint32_t pid, uint32_t description)
 {
+	char buf[MAX_PATH_NAME];
 	struct profile_file file = {
-		.path = profile_string(p, path), .pid = pid, .description = description,
+		.path = profile_string(p, short_name(path, buf, sizeof(buf))), .pid = pid,
+		.description = description,
 	};
 
 	return file.path ? add_item(&p->files, sizeof(file),
@@ -317,15 +337,15 @@ void profile_file_label(const struct profile *p, uint32_t file, char *buf, size_
 }
 
 /* Names come from files that anyone may have made. */
-static uint32_t clean_string(struct profile *p, const char *text)
+uint32_t profile_clean_string(struct profile *p, const char *text)
 {
-	char *copy = text ? strdup(text) : NULL;
+	char *copy = text ? strdup(text) : NULL, buf[MAX_NAME];
 	uint32_t string = 0;
 
 	if (!copy)
 		return 0;
 	replace_controls(copy);
-	string = profile_string(p, copy);
+	string = profile_string(p, short_name(copy, buf, sizeof(buf)));
 	free(copy);
 	return string;
 }
@@ -333,7 +353,7 @@ static uint32_t clean_string(struct profile *p, const char *text)
 bool profile_kernel_function(struct profile *p, uint64_t start, uint64_t end, const char *name)
 {
 	struct kernel_function *kernel;
-	uint32_t string = clean_string(p, name);
+	uint32_t string = profile_clean_string(p, name);
 
 	if (!string)
 		return false;
@@ -457,7 +477,7 @@ static uint32_t string_of_text(struct places *places, uint32_t file, const char 
 	if (!known)
 		return 0;
 	if (!known->string) {
-		known->string = clean_string(places->p, known->readable ? known->readable : text);
+		known->string = profile_clean_string(places->p, known->readable ? known->readable : text);
 		free(known->readable);
 		known->readable = NULL;
 	}

@@ -206,6 +206,20 @@ bool records_get(const struct reader *in, size_t i, struct profile_record *r);
 /* ---- making one: the number, or 0 if there is no memory ----------------------------- */
 
 uint32_t profile_string(struct profile *p, const char *text);
+
+/*
+ * Bytes of names, with a NUL.  An attacker's can have any length, and is printed once for each
+ * sample and each call.
+ */
+#define MAX_NAME	1024	/* of functions, sources and threads */
+#define MAX_PATH_NAME	4096	/* of files */
+#define MAX_TREE_NAME	512	/* in trees, whose paths have all names */
+
+/* Return: the text, or its beginning and a hash of all of it, so that two names remain two. */
+const char *short_name(const char *text, char *buf, size_t size);
+
+/* Do what profile_string() does, for a text of others. */
+uint32_t profile_clean_string(struct profile *p, const char *text);
 uint32_t profile_file(struct profile *p, const char *path, uint32_t pid, uint32_t description);
 uint32_t profile_description(struct profile *p, const struct file_description *file);
 uint32_t profile_location(struct profile *p, uint32_t file, uint64_t offset);

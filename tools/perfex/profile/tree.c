@@ -116,7 +116,7 @@ const char *tree_name(const struct profile *p, const struct tree_node *node, cha
 		      size_t size)
 {
 	if (node->name)
-		return string_of(p, node->name);
+		return short_name(string_of(p, node->name), buf, size);
 	profile_file_label(p, node->file, buf, size);
 	return buf;
 }

@@ -91,7 +91,7 @@ static int print_rows(FILE *f, const struct profile *p, unsigned int event,
 static void print_node(FILE *f, const struct profile *p, const struct tree *t, uint32_t number)
 {
 	const struct tree_node *node = node_of(t, number);
-	char name[300];
+	char name[MAX_TREE_NAME];
 	uint32_t i;
 
 	fputs("{\"symbol\":", f);

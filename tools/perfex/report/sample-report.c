@@ -18,6 +18,10 @@
 #define SHOWN		25	/* rows of a table without -v */
 #define SHOWN_SHARE	0.005	/* of a tree's nodes without -v */
 
+/* What may be far away: a path can have thousands of functions, and a name any length. */
+#define MAX_INDENTED	200	/* depth of a tree */
+#define MAX_WIDTH	200	/* of a column */
+
 static const struct {
 	const char *name;
 	int (*fn)(FILE *f, struct profile *p, const struct reporting *o, struct error *e);
@@ -145,6 +149,9 @@ static void print_rows(FILE *f, const struct hash_table *t, const struct report_
 		for (k = 0; k < keys->nr; k++)
 			if (widths[k] < (int)strlen(row_of(t, i)->label[k]))
 				widths[k] = (int)strlen(row_of(t, i)->label[k]);
+	for (k = 0; k < keys->nr; k++)
+		if (widths[k] > MAX_WIDTH)
+			widths[k] = MAX_WIDTH;
 	if (children)
 		fprintf(f, "%8s  %8s  %12s\n", "all", "self", "samples");
 	for (i = 1; i <= shown; i++) {
@@ -203,16 +210,15 @@ static void print_node(FILE *f, const struct profile *p, const struct tree *t, u
 		       unsigned int depth, uint64_t weight, double least)
 {
 	const struct tree_node *node = node_of(t, number);
-	char name[300], file[300];
+	char name[MAX_TREE_NAME], file[300];
 	uint32_t i;
 
 	if ((double)node->weight < least * (double)weight)
 		return;
 	if (depth) {
-		tree_name(p, node, name, sizeof(name));
 		profile_file_label(p, node->file, file, sizeof(file));
 		fprintf(f, "%7.2f%%  %7.2f%%  %*s%s%s%s\n", percent(node->weight, weight),
-			percent(node->self, weight), 2 * (int)(depth - 1), "",
+			percent(node->self, weight), 2 * (int)(depth < MAX_INDENTED ? depth - 1 : MAX_INDENTED), "",
 			tree_name(p, node, name, sizeof(name)), node->name ? " " : "",
 			node->name ? file : "");
 	}
