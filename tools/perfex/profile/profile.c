@@ -615,24 +615,33 @@ static void places_free(struct places *places)
 	free(places);
 }
 
+bool profile_name_locations(struct profile *p, uint32_t from)
+{
+	struct places *places = calloc(1, sizeof(*places));
+	bool named = places;
+	uint32_t i, to;
+
+	for (; named && from < p->locations.nr; from = to) {
+		to = p->locations.nr - from < MAX_AT_ONCE ? p->locations.nr : from + MAX_AT_ONCE;
+		places->p = p;
+		places->worth = WORTH_OF_INSTRUCTION;
+		places->from = from;
+		find_all_places(places, to);
+		for (i = from; named && i < to; i++)
+			named = list_frames(places, i);
+	}
+	if (places)
+		places_free(places);
+	return named;
+}
+
 uint32_t profile_named_location(struct profile *p, uint32_t file, uint64_t offset)
 {
 	uint32_t number = profile_location(p, file, offset);
-	struct places *places;
-	bool named;
 
 	if (!number || location_of(p, number)->nrframes)
 		return number;
-	places = calloc(1, sizeof(*places));
-	if (!places)
-		return 0;
-	places->p = p;
-	places->worth = WORTH_OF_INSTRUCTION;
-	places->from = number;
-	find_all_places(places, number + 1);
-	named = list_frames(places, number);
-	places_free(places);
-	return named ? number : 0;
+	return profile_name_locations(p, number) ? number : 0;
 }
 
 const struct file_description *description_of(const struct profile *p,

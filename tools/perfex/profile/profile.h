@@ -245,6 +245,9 @@ int profile_resolve(struct profile *p, struct error *e);
 /* Find the names of a place in a file that has samples.  Return: its location; 0: no memory */
 uint32_t profile_named_location(struct profile *p, uint32_t file, uint64_t offset);
 
+/* Name the locations from this one to the last, which were added since.  Return: false: no memory */
+bool profile_name_locations(struct profile *p, uint32_t from);
+
 int fail_memory(struct error *e);
 
 /* The description of a file, which may say nothing.  Valid until the next one is made. */

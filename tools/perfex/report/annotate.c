@@ -408,14 +408,20 @@ static bool is_in_part(const struct annotated_function *f, const struct profile 
 /* Name the places of the instructions, and forget those outside of the part. */
 static bool name_instructions(struct annotated_function *f, struct profile *p)
 {
+	const uint32_t from = p->locations.nr;
 	size_t i, nr = 0;
 
 	for (i = 0; i < f->nrinstructions; i++) {
+		f->instructions[i].location = profile_location(p, f->file, f->instructions[i].offset);
+		if (!f->instructions[i].location)
+			return false;
+	}
+	/* All at once: to begin and end the work on a file takes longer than to find a place. */
+	if (!profile_name_locations(p, from))
+		return false;
+	for (i = 0; i < f->nrinstructions; i++) {
 		struct annotated_instruction *one = &f->instructions[i];
 
-		one->location = profile_named_location(p, f->file, one->offset);
-		if (!one->location)
-			return false;
 		if (is_in_part(f, p, one->location)) {
 			f->instructions[nr++] = *one;
 		} else {
