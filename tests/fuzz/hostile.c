@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <sys/inotify.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -21,6 +22,10 @@
 /* For files of 1 MB: seconds of processor time, and kilobytes. */
 #define MAX_TIME	10
 #define MAX_MEMORY	(200 << 10)
+
+/* Kilobytes of memory for each of a map's, and bytes of a report. */
+#define MEMORY_OF_MAP	16
+#define MAX_OUTPUT	(64 << 20)
 
 static char dir[64];
 static struct hostile hostile;
@@ -205,20 +210,30 @@ static void attack(void)
 
 static int report(void)
 {
-	static const char *const exports[] = { "svg", "folded", "pprof", "firefox", "perf" };
+	static const char *const exports[] = { "svg", "folded", "pprof", "firefox", "script", "perf" };
+	bool other = true;
 	struct reporting o = { .file = in_dir("s"), .show.verbose = true };
 	FILE *out = fopen(in_dir("out"), "w");
 	struct error e;
 
-	switch (below(6)) {
+	switch (below(8)) {
 	case 0:
-		o.export = exports[below(5)];
+		o.export = exports[below(6)];
 		break;
 	case 1:
 		o.annotate = "spin";
 		o.show.style = below(2) ? STYLE_JSON : STYLE_TEXT;
 		break;
+	case 2:
+		o.callers = below(2);
+		o.callees = !o.callers;
+		break;
+	case 3:
+		o.sort = "symbol,tid,line";
+		o.show.style = below(2) ? STYLE_JSON : STYLE_TEXT;
+		break;
 	default:
+		other = false;
 		break;
 	}
 	if (report_samples(out, &o, &e) < 0) {
@@ -229,7 +244,7 @@ static int report(void)
 		return 1;
 	}
 	fclose(out);
-	return o.export || o.annotate ? 0 : 2;
+	return other ? 0 : 2;
 }
 
 static int record(void)
@@ -262,9 +277,11 @@ static int record(void)
 static int run(int (*fn)(void), const char *what)
 {
 	struct rusage usage;
-	char text[200];
+	char text[200], map[64];
+	struct stat st;
 	double seconds;
 	int status, fd;
+	long memory;
 	pid_t pid;
 
 	fflush(NULL);
@@ -282,8 +299,10 @@ static int run(int (*fn)(void), const char *what)
 		  (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
 	snprintf(text, sizeof(text), "%s: status %x, %.1f s, %ld kB", what, status, seconds,
 		 usage.ru_maxrss);
+	snprintf(map, sizeof(map), "/tmp/perf-%d.map", (int)getpid());
+	memory = MAX_MEMORY + (stat(map, &st) ? 0 : st.st_blocks / 2 * MEMORY_OF_MAP);
 	if (!WIFEXITED(status) || WEXITSTATUS(status) == 1 || seconds > MAX_TIME ||
-	    usage.ru_maxrss > MAX_MEMORY)
+	    usage.ru_maxrss > memory || (!stat(in_dir("out"), &st) && st.st_size > MAX_OUTPUT))
 		fail(text);
 	return WEXITSTATUS(status);
 }
