@@ -20,7 +20,7 @@ static const void *item_at(const struct hash_table *t, uint32_t i)
 static uint64_t multiply(uint64_t a, uint64_t b)
 {
 #ifdef __SIZEOF_INT128__
-	__extension__ const unsigned __int128 product = (unsigned __int128)a * b;
+	__extension__ const __uint128_t product = (__uint128_t)a * b;
 
 	return (uint64_t)product ^ (uint64_t)(product >> 64);
 #else
@@ -32,7 +32,7 @@ static uint64_t multiply(uint64_t a, uint64_t b)
 #endif
 }
 
-/* Nobody can choose keys that have the same hash, as nobody knows these numbers. */
+/* An attacker does not know these numbers, and so cannot choose keys of the same hash. */
 static const uint64_t *secret(void)
 {
 	static uint64_t numbers[2];

@@ -25,7 +25,10 @@ uint32_t hash_table_find(const struct hash_table *t, const void *key);
 
 void hash_table_free(struct hash_table *t);
 
-/* A number of these bytes, which is another one in each process: nobody can choose equal ones. */
+/*
+ * Return: a number of these bytes, which is another one in each process: an attacker cannot choose
+ * bytes of equal numbers.
+ */
 uint64_t hash_of_bytes(const void *bytes, size_t len);
 
 #endif /* PERFEX_HASH_TABLE_H */

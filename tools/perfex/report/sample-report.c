@@ -18,7 +18,7 @@
 #define SHOWN		25	/* rows of a table without -v */
 #define SHOWN_SHARE	0.005	/* of a tree's nodes without -v */
 
-/* What may be far away: a path can have thousands of functions, and a name any length. */
+/* A path can have thousands of functions, and a name any length: spaces before others end here. */
 #define MAX_INDENTED	200	/* depth of a tree */
 #define MAX_WIDTH	200	/* of a column */
 
