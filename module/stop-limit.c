@@ -75,18 +75,22 @@ static struct ration *find_ration(kuid_t uid, u64 now)
  * has been idle for a second may make all stops of a second at once.  More than these can be
  * used at once, too, and are paid later.
  *
- * Return: 0; how long to wait before the next attempt, in ns; or -ENOMEM.
+ * If the user has no entry, *new becomes it and is set to NULL.
+ *
+ * Return: 0; how long to wait before the next attempt, in ns; or -ENOMEM if there is no entry
+ * and *new is NULL.
  */
-static s64 use_ration(kuid_t uid, u64 price)
+static s64 use_ration(kuid_t uid, u64 price, struct ration **new)
 {
 	u64 now = ktime_get_ns();
 	u64 needed = min_t(u64, price, NSEC_PER_SEC);
 	struct ration *ration = find_ration(uid, now);
 
 	if (!ration) {
-		ration = kmalloc(sizeof(*ration), GFP_KERNEL_ACCOUNT);
+		ration = *new;
 		if (!ration)
 			return -ENOMEM;
+		*new = NULL;
 		ration->uid = uid;
 		ration->used_until = now;
 		list_add(&ration->list, &rations);
@@ -109,6 +113,7 @@ static s64 use_ration(kuid_t uid, u64 price)
 static int wait_for_ration(const struct vperfctr_account *account, u64 n, u32 per_stop)
 {
 	unsigned int rate = READ_ONCE(max_stops_per_second);
+	struct ration *new = NULL;
 	s64 wait;
 
 	if (!rate || perfmon_capable())
@@ -116,14 +121,24 @@ static int wait_for_ration(const struct vperfctr_account *account, u64 n, u32 pe
 	for (;;) {
 		mutex_lock(&rations_mutex);
 		wait = use_ration(vperfctr_account_uid(account),
-				  div_u64(n * (NSEC_PER_SEC / rate), per_stop));
+				  div_u64(n * (NSEC_PER_SEC / rate), per_stop), &new);
 		mutex_unlock(&rations_mutex);
+		if (wait == -ENOMEM) {
+			/* Without the mutex: the reclaim of a full memory cgroup takes long. */
+			new = kmalloc(sizeof(*new), GFP_KERNEL_ACCOUNT);
+			if (new)
+				continue;
+		}
 		if (wait <= 0)
-			return (int)wait;
+			break;
 		schedule_timeout_interruptible(nsecs_to_jiffies(wait) + 1);
-		if (signal_pending(current))
-			return -ERESTARTSYS;
+		if (signal_pending(current)) {
+			wait = -ERESTARTSYS;
+			break;
+		}
 	}
+	kfree(new);
+	return (int)wait;
 }
 
 /* Return: the number of threads that one stop of the machine may visit. */
