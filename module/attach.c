@@ -230,8 +230,8 @@ static int find_threads(struct attach *a)
 
 	/* Threads that start meanwhile are found the next time. */
 	a->max = a->only ? 1 : get_nr_threads(a->task) + 8;
-	a->known = kvmalloc_array(a->max, sizeof(*a->known), GFP_KERNEL_ACCOUNT);
-	a->found = kvmalloc_array(a->max, sizeof(*a->found), GFP_KERNEL_ACCOUNT);
+	a->known = kvmalloc_array(a->max, sizeof(*a->known), GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	a->found = kvmalloc_array(a->max, sizeof(*a->found), GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!a->known || !a->found)
 		return -ENOMEM;
 	a->nrfound = 0;

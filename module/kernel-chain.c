@@ -58,7 +58,7 @@ size_t vperfctr_chains_size(u32 depth)
 struct vperfctr_chains *vperfctr_chains_alloc(u32 depth)
 {
 	struct vperfctr_chains *chains = kvzalloc(vperfctr_chains_size(depth),
-						  GFP_KERNEL_ACCOUNT);
+						  GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 
 	if (!chains)
 		return NULL;

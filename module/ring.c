@@ -646,7 +646,8 @@ static struct vperfctr_buffer *alloc_ring(const struct vperfctr_ring *req)
 	if (!ring)
 		return NULL;
 	page = __vmalloc(map_size, GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN);
-	ring->filled = kvcalloc(BITS_TO_LONGS(req->nrsamples), sizeof(long), GFP_KERNEL_ACCOUNT);
+	ring->filled = kvcalloc(BITS_TO_LONGS(req->nrsamples), sizeof(long),
+				GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	ring->ns = get_pid_ns(task_active_pid_ns(current));
 	ring->page = page;
 	if (req->kernel_depth)
