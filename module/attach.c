@@ -25,6 +25,9 @@
  *	after the probe, so that the thread was in the list at the last walk.  Walks find all
  *	that is in the list from their begin to their end.
  *
+ * A parent that was refused, or whose state has been unlinked since, has nothing to inherit: what
+ * it starts after the last walk is not counted.
+ *
  * A thread that is ending either has passed its exit probe, and is skipped here, or will
  * pass it and leaves the family there.  exit() sets PF_EXITING before the probe.
  */

@@ -313,7 +313,7 @@ bool vperfctr_is_over(struct vperfctr_state *st)
 	 * The flags on which the end depends are final when the owner is gone.  A poller that
 	 * has looked at them before may be preempted until then.
 	 */
-	if (smp_load_acquire(&st->owner))	/* pairs with vperfctr_detach() */
+	if (smp_load_acquire(&st->owner))	/* pairs with forget_owner() */
 		return false;
 	return (!ends_with_family(st) || vperfctr_family_is_over(st)) && vperfctr_ring_is_over(st);
 }

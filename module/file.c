@@ -75,7 +75,7 @@ static int vperfctr_file_mmap(struct file *file, struct vm_area_struct *vma)
  */
 static void release_after_exit(struct vperfctr_state *st)
 {
-	/* Acquire: the counters stopped before vperfctr_detach() cleared it. */
+	/* Acquire: the counters stopped before forget_owner() cleared it. */
 	if (smp_load_acquire(&st->owner))
 		return;
 	vperfctr_release_unused(st);

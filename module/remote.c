@@ -269,7 +269,7 @@ int vperfctr_apply_any(struct vperfctr_state *st, vperfctr_op *op, void *arg)
 	/* The state is detached for good.  The mutex excludes calls like this one. */
 	mutex_lock(&st->call_mutex);
 	local_irq_disable();
-	smp_rmb();	/* pairs with vperfctr_detach(): it has changed the state before */
+	smp_rmb();	/* pairs with forget_owner(): it has changed the state before */
 	err = op(st, arg);
 	local_irq_enable();
 	mutex_unlock(&st->call_mutex);

@@ -725,7 +725,7 @@ static noinline void begin_joint(struct vperfctr_state *st, struct task_struct *
 }
 
 /*
- * Link the notifier of a state, which knows its place already, in the list of a thread.
+ * Link the notifier of a state as the first one in the list of a thread.  Its pprev is set already.
  * preempt_notifier_register() supports only current, and has no lock.  See the top of this file
  * for what excludes other changes.
  *
