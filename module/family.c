@@ -274,8 +274,11 @@ bool vperfctr_end_member(struct vperfctr_state *st)
 	/* See put_in_probe(). */
 	if (STATE_ON_RT)
 		return false;
-	if (!root || st->bits || vperfctr_family_is_over(root) ||
-	    !refcount_dec_not_one(&root->refs))
+	if (!root)
+		return false;
+	/* The end of the owner, then the bits: pairs with vperfctr_share_hardware(). */
+	smp_mb();
+	if (st->bits || vperfctr_family_is_over(root) || !refcount_dec_not_one(&root->refs))
 		return false;
 	smp_store_release(&st->root, NULL);	/* see vperfctr_dissolve_family() */
 	vperfctr_put(st);

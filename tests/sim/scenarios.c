@@ -2093,6 +2093,7 @@ const struct scenario sim_scenarios[] = {
 	{ "rate", sim_rate, 2 },
 	{ "poll_signal", sim_poll_signal, 2 },
 	{ "members", sim_members, 3 },
+	{ "kept_members", sim_kept_members, 3 },
 	{ "sleeper", sim_sleeper, 2 },
 	{ "records", sim_records, 3 },
 	{ "records_watermark", sim_records_watermark, 3 },

@@ -47,6 +47,7 @@ void sim_clock(void);
 void sim_rate(void);
 void sim_poll_signal(void);
 void sim_members(void);
+void sim_kept_members(void);
 void sim_sleeper(void);
 void sim_records(void);
 void sim_records_watermark(void);

@@ -349,7 +349,8 @@ void sim_poll_signal(void)
 #define MEMBERS		4
 
 static struct task_struct *member[MEMBERS];
-static bool members_may_end;
+static int member_fd[MEMBERS];		/* that is kept; or -1 */
+static bool members_may_end, members_are_kept;
 
 static void be_member(void *arg)
 {
@@ -367,10 +368,15 @@ static void open_members(void *arg)
 	unsigned int i;
 
 	for (i = 0; i < MEMBERS; i++) {
+		member_fd[i] = -1;
 		fd = user_ioctl(root, VPERFCTR_MEMBER, (void *)(long)member[i]->pid);
 		if (fd < 0) {
 			sim_require(fd == -ESRCH || fd == -ENOENT || (fd == -ENOMEM && sim_failures.alloc),
 				    "MEMBER: %d", fd);
+			continue;
+		}
+		if (members_are_kept) {
+			member_fd[i] = fd;
 			continue;
 		}
 		vma = user_mmap(fd, 0, PAGE_SIZE);
@@ -396,7 +402,7 @@ static void count_members(void *arg)
 	fd = must(sim_open(0, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_TRANSIENT));
 	must(sim_control(fd, VPERFCTR_CONTROL_INHERIT));
 	for (i = 0; i < MEMBERS; i++) {
-		member[i] = user_thread("member", be_member, i & 1 ? arg : NULL);
+		member[i] = user_thread("member", be_member, i & 1 || members_are_kept ? arg : NULL);
 		get_task_struct(member[i]);
 	}
 	opener = user_thread("opens", open_members, (void *)(long)fd);
@@ -412,11 +418,25 @@ static void count_members(void *arg)
 	/* A member for which there was no memory has been missed. */
 	sim_require(c.children[1] >= sum || c.read.children_missed, "counted %llu for members, not %llu", c.children[1], sum);
 	user_close(fd);
+	/* The descriptors of members that have ended have no share of it. */
+	for (i = 0; members_are_kept && sim_is_hardware_reserved() && i < 100; i++)
+		user_sleep(1000);
 	sim_require(!sim_is_hardware_reserved(), "the hardware is not free after the last close");
+	for (i = 0; i < MEMBERS; i++)
+		if (member_fd[i] >= 0)
+			user_close(member_fd[i]);
 }
 
 void sim_members(void)
 {
+	members_are_kept = false;
+	user_wait(sim_process("root", 1000, count_members, (void *)1UL));
+}
+
+/* A member ends while VPERFCTR_MEMBER gives it a share of the hardware. */
+void sim_kept_members(void)
+{
+	members_are_kept = true;
 	user_wait(sim_process("root", 1000, count_members, (void *)1UL));
 }
 
