@@ -477,6 +477,33 @@ START_TEST(shares_of_children)
 }
 END_TEST
 
+static int note_limit(void *arg, struct error *e)
+{
+	struct itimerval timer;
+	struct work w;
+
+	(void)e;
+	if (!work_allows(&w, open(arg, O_RDONLY), arg))
+		return -1;
+	work_on(&w);
+	getitimer(ITIMER_PROF, &timer);
+	work_on(NULL);
+	return (int)timer.it_value.tv_sec;
+}
+
+/* The time that this file is worth is a microsecond less than a second. */
+START_TEST(time_of_almost_a_second)
+{
+	struct error e;
+	int seconds;
+
+	shell("head -c 4999999 /dev/zero > f0");
+	seconds = work_in_child(note_limit, (void *)in_dir("f0"), false, &e);
+	ck_assert_int_ge(seconds, 3);
+	ck_assert_int_le(seconds, 4);
+}
+END_TEST
+
 /* Many programs name the same large file, whose checksum must be calculated for each. */
 static int sum_large_file(void *arg, struct error *e)
 {
@@ -1343,6 +1370,7 @@ static Suite *suite(void)
 	tcase_add_loop_test(t, limits, 0, NR_FAULTS);
 	tcase_add_test(t, limits_of_users);
 	tcase_add_test(t, shares_of_children);
+	tcase_add_test(t, time_of_almost_a_second);
 	tcase_add_test(t, checksums);
 	tcase_add_test(t, signals);
 	tcase_add_test(t, parent_has_ended);

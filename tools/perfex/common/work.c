@@ -187,10 +187,12 @@ static int64_t memory_now(void)
 	return pages * getpagesize();
 }
 
+/* At least a microsecond: 0 would be no limit, and the kernel refuses a million of them. */
 static void set_timer(double seconds)
 {
+	const int64_t us = (int64_t)(seconds * 1e6) + 1;
 	const struct itimerval timer = { .it_value = {
-		(time_t)seconds, (suseconds_t)((seconds - (double)(time_t)seconds) * 1e6) + 1,
+		(time_t)(us / 1000000), (suseconds_t)(us % 1000000),
 	} };
 
 	setitimer(ITIMER_PROF, &timer, NULL);
