@@ -59,22 +59,46 @@ static bool add_line(struct source_file *s, const char *line, size_t len)
 	return s->lines[s->nr] && ++s->nr;
 }
 
+/*
+ * Read a line, or so many bytes of it and one more: the file may grow without end while it is read.
+ * Return: its length, with the line feed; 0: there is none
+ */
+static size_t read_line(char **line, size_t *room, FILE *f, int64_t most)
+{
+	size_t len = 0, larger;
+	char *new;
+	int c;
+
+	while ((int64_t)len <= most && (c = getc_unlocked(f)) != EOF) {
+		if (len == *room) {
+			larger = *room ? *room * 2 : 256;
+			new = realloc(*line, larger);
+			if (!new)
+				return 0;
+			*line = new;
+			*room = larger;
+		}
+		(*line)[len++] = (char)c;
+		if (c == '\n')
+			break;
+	}
+	return len;
+}
+
 /* Return: false: it is too large; then there are no lines. */
 static bool read_lines(struct source_file *s, FILE *f, int64_t *left)
 {
 	const int64_t before = *left;
 	char *line = NULL;
-	size_t size = 0;
-	ssize_t len;
+	size_t size = 0, len;
 
-	/* The file may grow: no line is longer than what is left. */
-	while ((len = getline(&line, &size, f)) > 0) {
+	while ((len = read_line(&line, &size, f, *left)) > 0) {
 		if (line[len - 1] == '\n')
 			len--;
 		if (len && line[len - 1] == '\r')
 			len--;
-		*left -= (int64_t)clean_length(line, (size_t)len) + COST_OF_LINE;
-		if (*left < 0 || !add_line(s, line, (size_t)len))
+		*left -= (int64_t)clean_length(line, len) + COST_OF_LINE;
+		if (*left < 0 || !add_line(s, line, len))
 			break;
 	}
 	free(line);
