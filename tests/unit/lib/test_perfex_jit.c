@@ -576,6 +576,17 @@ static pid_t start_container(void)
 #define OUTSIDE		" 100.00%             1  outside [anon]\n"
 #define NOWHERE		" 100.00%             1  [anon]+0x7f0000001000\n"
 
+/* "@@" is no version there. */
+START_TEST(signs_in_names)
+{
+	const uint32_t pid = 4000000000;
+
+	write_map("/tmp/perf-4000000000.map", "Array.@@iterator");
+	report_container(pid, pid, geteuid(), " 100.00%             1  Array.@@iterator [anon]\n");
+	unlink("/tmp/perf-4000000000.map");
+}
+END_TEST
+
 /* While the process lives its own /tmp has the map; then --symfs, and a copy. */
 START_TEST(map_of_a_container)
 {
@@ -818,6 +829,7 @@ static Suite *suite(void)
 	tcase_add_test(t, damaged_dump);
 	tcase_add_test(t, no_dump);
 	tcase_add_test(t, many_functions);
+	tcase_add_test(t, signs_in_names);
 	tcase_add_test(t, map_of_a_container);
 	tcase_add_test(t, owner_of_the_map);
 	tcase_add_test(t, dump_of_a_container);

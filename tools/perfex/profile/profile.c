@@ -487,13 +487,14 @@ static uint32_t string_of_text(struct places *places, uint32_t file, const char 
 /* The name is one of the module's file, to which the work on it belongs. */
 static void make_readable(struct places *places, uint32_t file, const char *name)
 {
+	const struct profile_file *of = file_of(places->p, file);
 	uint32_t nr = places->texts.nr;
 	struct text *text = find_text(places, file, name, true);
 
 	if (!text)
 		work_no_memory();
 	if (places->texts.nr != nr)
-		text->readable = demangle(name);
+		text->readable = of->dump || of->pid ? demangle(name) : demangle_symbol(name);
 }
 
 static void find_places(struct places *places, uint32_t number)

@@ -122,7 +122,7 @@ static size_t before_suffix(const char *name)
 	return 0;
 }
 
-static char *demangle_whole(const char *name)
+char *demangle(const char *name)
 {
 	char *text, *whole = NULL;
 	size_t len;
@@ -150,15 +150,15 @@ static char *demangle_whole(const char *name)
 }
 
 /* A symbol table has default versions in its names, "work@@V_2": sources and other tables have not. */
-char *demangle(const char *name)
+char *demangle_symbol(const char *name)
 {
 	const char *version = strstr(name, "@@");
 	char *bare, *text;
 
 	if (!version || version == name)
-		return demangle_whole(name);
+		return demangle(name);
 	bare = strndup(name, (size_t)(version - name));
-	text = bare ? demangle_whole(bare) : NULL;
+	text = bare ? demangle(bare) : NULL;
 	if (!text)
 		return bare;
 	free(bare);

@@ -113,7 +113,7 @@ static bool add_stub(struct plt *plt, uint64_t start, uint64_t end, const char *
 		return false;
 	plt->stubs = stubs;
 	stubs += plt->nrstubs;
-	nice = demangle(name);
+	nice = demangle_symbol(name);
 	*stubs = (struct stub){ .start = start, .end = end };
 	if (asprintf(&stubs->name, "%s@plt", nice ? nice : name) < 0)
 		stubs->name = NULL;

@@ -159,6 +159,8 @@ void demangle_load(void);
 
 /* Return: the name as in the source, which the caller frees; NULL: it is this one already. */
 char *demangle(const char *name);
+/* Do the same for a name of a symbol table.  Those of JITs are no such names, and may have "@@". */
+char *demangle_symbol(const char *name);
 /* Do what demangle() does, for a symbol of Rust's that begins with "_R". */
 char *demangle_rust(const char *text);
 
