@@ -17,6 +17,7 @@
 #include <time.h>
 
 #include "debug-files.h"
+#include "disassemble.h"
 #include "hash-table.h"
 #include "intervals.h"
 #include "perfex-command.h"
@@ -1092,6 +1093,39 @@ START_TEST(instructions_of_a_dump)
 }
 END_TEST
 
+/* The annotation says which functions are behind what it disassembles. */
+START_TEST(instructions_of_many)
+{
+	const uint32_t amd64 = 62, size = 100000;
+	FILE *f = begin_dump();
+	unsigned int i, k;
+	const char *at;
+
+	fseek(f, 12, SEEK_SET);
+	fwrite(&amd64, sizeof(amd64), 1, f);
+	fseek(f, 0, SEEK_END);
+	for (i = 0; i < 4; i++) {
+		put_load(f, 0, (1 << 20) + i * size, size, i);
+		fseek(f, -(long)size, SEEK_CUR);
+		for (k = 0; k < size; k++)
+			fputc(0x90, f);
+	}
+	fclose(f);
+	begin();
+	put_mapping(10, 1, 0x1000, 0x2000, 0, path_of("jit-10.dump"));
+	for (i = 0; i < 4; i++)
+		put_sample(10, 10, 5, (1 << 20) + i * size);
+	put_end(1, (uint64_t []){ 2000 });
+	put_close();
+	ck_assert_msg(!report("--annotate", "fffffff"), "%s", err);
+	if (!disassembler_built() || !disassembler_loads())
+		return;
+	for (at = out, i = 0; (at = strstr(at, "\n Not all of its instructions are disassembled: only 256 KB of all functions are.\n")); i++)
+		at++;
+	ck_assert_uint_eq(i, 2);
+}
+END_TEST
+
 /* Each instruction of a function is in a source file of its own. */
 static double annotate_sources(unsigned int n)
 {
@@ -1395,6 +1429,7 @@ static Suite *suite(void)
 	tcase_add_test(t, long_names_of_mappings);
 	tcase_add_test(t, instructions_of_a_dump);
 	tcase_add_test(t, functions_below_another);
+	tcase_add_test(t, instructions_of_many);
 	tcase_add_test(t, many_sources);
 	tcase_add_test(t, many_removed_files);
 	tcase_add_test(t, keys_of_one_hash);

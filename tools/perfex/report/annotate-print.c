@@ -244,6 +244,9 @@ static bool print_function(FILE *f, const struct profile *p, const struct profil
 	print_lines(f, p, fn, sources);
 	if (!fn->disassembled)
 		print_why_not_disassembled(f, fn);
+	else if (fn->cut)
+		fprintf(f, "\n Not all of its instructions are disassembled: only %u KB of all functions are.\n",
+			MAX_CODE >> 10);
 	return print_instructions(f, p, fn, sources, o);
 }
 
@@ -325,7 +328,7 @@ static void print_json_function(FILE *f, const struct profile *p,
 	fputc(',', f);
 	print_string(f, "dso", path);
 	fprintf(f, ",\"address\":%" PRIu64 ",\"size\":%" PRIu64 ",\"disassembled\":%s,",
-		fn->code.start, fn->code.size, fn->disassembled ? "true" : "false");
+		fn->code.start, fn->code.size, fn->disassembled && !fn->cut ? "true" : "false");
 	print_counts(f, fn->samples, fn->weight, all);
 	fputs(",\n  \"lines\":[", f);
 	for (i = 0; i < fn->nrlines; i++) {

@@ -7,8 +7,7 @@
 #include "annotate.h"
 #include "disassemble.h"
 
-/* Functions of more bytes, and a name of more functions, are an attacker's, or a file is damaged. */
-#define MAX_CODE	(1U << 18)
+/* A name of more functions is an attacker's, or a file is damaged. */
 #define MAX_FUNCTIONS	4096
 
 static uint32_t location_of_sample(const struct profile *p, size_t i)
@@ -370,6 +369,7 @@ static bool list_instructions(struct annotated_function *f, struct profile *p,
 		ok = i->text;
 	}
 	disassembler_close(d);
+	f->cut = d && at < f->code.size;
 	*left -= at < *left ? at : *left;
 	for (; ok && next < nr; next++)
 		if (offsets[next] - f->code.offset >= at || !f->disassembled)

@@ -32,11 +32,15 @@ struct annotated_function {
 	struct code code;
 	uint64_t samples, weight;
 	bool disassembled;
+	bool cut;		/* at the end of what all functions may have */
 	struct annotated_instruction *instructions;	/* sorted by their offset */
 	size_t nrinstructions;
 	struct annotated_line *lines;			/* sorted by file and line */
 	size_t nrlines;
 };
+
+/* Bytes of instructions that are disassembled, of all functions: an attacker's have any number. */
+#define MAX_CODE	(1U << 18)
 
 struct annotation {
 	const char *asked;
