@@ -67,11 +67,23 @@ static struct user *find_user(uid_t uid)
 	return &users[nr++];
 }
 
+/*
+ * Return: the user of a process; NULL: it has ended.  Files of a process belong to root if it has
+ * forbidden others to look at it (PR_SET_DUMPABLE), and their directory does not.
+ */
+static struct user *user_of_process(uint32_t pid)
+{
+	struct stat st;
+	char name[64];
+
+	snprintf(name, sizeof(name), PROC "/%" PRIu32, pid);
+	return stat(name, &st) ? NULL : find_user(st.st_uid);
+}
+
 /* Only root may use these links.  Return: false: there is none, or no process */
 static bool find_map_file(uint32_t pid, const char *path, char *name, size_t size)
 {
 	struct user *user;
-	struct stat st;
 	uint64_t start = 0, end = 0;
 	bool found = false;
 	char *line = NULL;
@@ -80,7 +92,7 @@ static bool find_map_file(uint32_t pid, const char *path, char *name, size_t siz
 	FILE *f;
 
 	f = open_of_process(pid, "maps");
-	user = f && !fstat(fileno(f), &st) ? find_user(st.st_uid) : NULL;
+	user = f ? user_of_process(pid) : NULL;
 	while (user && user->left && !found && getline(&line, &room, f) > 0) {
 		user->left--;
 		line[strcspn(line, "\n")] = '\0';
