@@ -88,9 +88,10 @@ static FILE *open_map(uint32_t pid, uint32_t inner_pid, uint32_t uid, struct wor
 	snprintf(root, sizeof(root), PROC "/%" PRIu32 "/root", pid);
 	if (below_directory(name, there, sizeof(there)))
 		f = take_map(open_named(there, O_NOFOLLOW), there, uid, work, why);
-	if (!f && is_inner_pid(pid, inner_pid))
+	if (!f && !*why && is_inner_pid(pid, inner_pid))
 		f = take_map(open_named_below(root, name, O_NOFOLLOW), name, uid, work, why);
-	if (f)
+	/* If its map is too much, another one is none for it. */
+	if (f || *why)
 		return f;
 	snprintf(name, sizeof(name), "/tmp/perf-%" PRIu32 ".map", pid);
 	return take_map(open_named(name, O_NOFOLLOW), name, uid, work, why);
