@@ -52,6 +52,8 @@ struct process {
 	struct mappings known;	/* written, and still mapped */
 	int interval;
 	bool takes_long;
+	bool user_known;
+	uint32_t user;		/* at the first look */
 	struct timespec looked;
 };
 
@@ -256,11 +258,13 @@ static bool read_process(struct record_process *r)
 	return user && r->inner_pid;
 }
 
-static void write_process(struct recording *rec, const struct process *p)
+static void write_process(struct recording *rec, struct process *p)
 {
 	struct record_process r = { .task = { p->pid, p->pid, p->since } };
 
-	if (read_process(&r))
+	p->user_known = read_process(&r);
+	p->user = r.uid;
+	if (p->user_known)
 		write_record(rec, RECORD_PROCESS, &r, sizeof(r), NULL);
 }
 
@@ -298,6 +302,14 @@ static bool may_take_long(const struct recording *rec)
 	return seconds_since(&rec->took_long) > rec->pause;
 }
 
+static double cpu_time(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
 static uint32_t user_of(uint32_t pid)
 {
 	return read_status(pid, "Uid: %*u %" SCNu32);
@@ -306,6 +318,7 @@ static uint32_t user_of(uint32_t pid)
 static int look(struct recording *rec, struct process *p, enum record_type name, struct error *e)
 {
 	const bool first = !p->looked.tv_sec;
+	const double before = cpu_time();
 	double took;
 
 	/* A name can be empty: the names of all threads are not written again for that. */
@@ -326,10 +339,11 @@ static int look(struct recording *rec, struct process *p, enum record_type name,
 		clock_gettime(CLOCK_MONOTONIC, &rec->took_long);
 		rec->pause = took * LONG_PAUSE;
 	}
-	if (p->takes_long && first) {
+	/* Not because of others on a busy machine: new processes that are not looked at stay unknown. */
+	if (p->takes_long && first && p->user_known && cpu_time() - before > LONG_LOOK) {
 		rec->slow = rec->took_long;
 		rec->slow_pause = rec->pause;
-		rec->slow_user = user_of(p->pid);
+		rec->slow_user = p->user;
 	}
 	p->since = p->tsc;
 	return 0;
