@@ -359,6 +359,9 @@ static int choose_asked_events(struct choice *c, const struct kinds *kinds, stru
 			     check_period(spec->event[i].period, &kinds->info[k], e)) ||
 			    events_parse(&c->events[k], spec->event[i].name, &kinds->info[k], e))
 				return -1;
+			if (is_time(&c->events[k].ev[i]))
+				return fail_with(e, "'%s' is for perfex stat: leave it out here",
+						 spec->event[i].name);
 			if (c->events[k].ev[i].soft)
 				return fail_with(e, "'%s' is counted by the kernel, which takes no samples of it here: sample an event of the processor, or use perf record",
 						 spec->event[i].name);
