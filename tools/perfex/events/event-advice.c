@@ -111,7 +111,7 @@ static int advise_perf_name(struct error *e, const char *name, const struct vper
 	if (!strncmp(name, "mem:", 4) && strchr("0123456789", name[4]))
 		return fail_with(e, "'%s' is a breakpoint on data: use perf stat or perf record for it", name);
 	if (!strncmp(name, "cpu_core/", 9) || !strncmp(name, "cpu_atom/", 9))
-		return fail_with(e, "'%s' is an event of one kind of CPUs: --kind=%.4s chooses these, with the event's name between the strokes",
+		return fail_with(e, "'%s' is an event of one kind of CPUs: --kind=%.4s chooses these, with the event's name between the slashes",
 				 name, name + 4);
 	if (strchr(name, '/') && name[0] != '0')
 		return fail_with(e, "'%s' is perf's syntax for the events of a unit: raw events of a core are %s here; for other units, use perf stat",
