@@ -612,6 +612,15 @@ static void count_kernel(void)
 		sim_run_and_look(1, true);
 }
 
+/*
+ * True if the interrupt comes before the next instruction.  On x86 irq_work_queue() waits until the
+ * local APIC has accepted the interrupt, so user mode does not go on before it.
+ */
+static bool irq_is_next(const struct sim_cpu *cpu)
+{
+	return !sim_pmi_is_irq() && cpu->works && !cpu->preempt && cpu->curr->sim->regs.user;
+}
+
 /* One step of this CPU is over: interrupts, and what other CPUs do, may come here. */
 static void step(struct sim_cpu *cpu, unsigned int rare)
 {
@@ -629,7 +638,7 @@ static void step(struct sim_cpu *cpu, unsigned int rare)
 	count_kernel();
 	if (nmi_is_ready(sim_cpu))
 		do_nmi();
-	if (irq_is_ready(cpu) && !sim_choose(2, 4))
+	if (irq_is_ready(cpu) && (irq_is_next(cpu) || !sim_choose(2, 4)))
 		do_irq();
 	if (cpu->need_resched && !cpu->preempt && !cpu->irqs_off && !cpu->in_nmi)
 		preempt_here();
