@@ -220,10 +220,13 @@ static bool is_fresh(const char *stack)
 /* A late access to the stack of a task that has been freed faults. */
 static void put_stack(void *stack)
 {
-	if (is_fresh(stack))
+	if (is_fresh(stack)) {
 		mprotect(stack, STACK_SIZE, PROT_NONE);
-	else
-		munmap(stack, STACK_SIZE);
+		return;
+	}
+	/* Another mapping may get this place, and is not the sanitizer's. */
+	__asan_unpoison_memory_region(stack, STACK_SIZE);
+	munmap(stack, STACK_SIZE);
 }
 #else
 static bool is_fresh(const char *stack)
