@@ -105,7 +105,7 @@ static const struct {
 	{ "stat -r 2 -e user_time,system_time true", 0, "  ns system_time          ( +- " },
 	{ "stat -e user_time -I 100 true", FAILS, "with -p, -t, -a, -C, -I, -D and --control count cycles:u, or task-clock" },
 	{ "stat -e system_time -a true", FAILS, "count cycles:k, or task-clock" },
-	{ "record -e duration_time true", FAILS, "sample an event of the processor" },
+	{ "record -e duration_time true", FAILS, "is for perfex stat" },
 	{ "top -e duration_time --per-cpu", FAILS, "'duration_time' is for perfex stat" },
 	{ "list duration_time", ON_OUT, "duration_time                             software\n" },
 	{ "stat -e sched:sched_switch true", FAILS, "is a tracepoint of the kernel: use perf stat" },
