@@ -31,6 +31,16 @@ static inline const char *in_dir(const char *name)
 	return path;
 }
 
+/* Run a command of the shell, which must succeed, in the test's directory. */
+static inline void shell(const char *command)
+{
+	char *line;
+
+	ck_assert_int_gt(asprintf(&line, "cd %s && %s", dir, command), 0);
+	ck_assert_msg(!system(line), "%s", line);
+	free(line);
+}
+
 static inline void command_setup(void)
 {
 	static const int signals[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGCHLD };

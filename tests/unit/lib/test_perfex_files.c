@@ -28,14 +28,6 @@ static void teardown(void)
 	command_teardown();
 }
 
-static void shell(const char *command)
-{
-	char line[2048];
-
-	snprintf(line, sizeof(line), "cd %s && %s", dir, command);
-	ck_assert_msg(!system(line), "%s", line);
-}
-
 static const char *program(void)
 {
 	static char path[128];

@@ -16,6 +16,7 @@
 #include <sys/time.h>
 #include <time.h>
 
+#include "code-places.h"
 #include "debug-files.h"
 #include "disassemble.h"
 #include "hash-table.h"
@@ -36,39 +37,13 @@ const char *__asan_default_options(void)
 
 static char text[65536];
 
-static void shell(const char *command)
-{
-	char line[4096];
-
-	snprintf(line, sizeof(line), "cd %s && %s", dir, command);
-	ck_assert_msg(!system(line), "%s", line);
-}
-
-static uint64_t number_of(const char *command)
-{
-	char line[512];
-	FILE *f;
-
-	snprintf(line, sizeof(line), "cd %s && %s", dir, command);
-	f = popen(line, "r");
-	ck_assert_msg(fgets(line, sizeof(line), f), "%s", command);
-	pclose(f);
-	return strtoul(line, NULL, 16);
-}
-
 /* Where a function, whose name begins so, is in a file. */
 static uint64_t offset_of(const char *file, const char *function)
 {
-	char command[256];
-	uint64_t address, segment, offset;
+	char condition[128];
 
-	snprintf(command, sizeof(command), "nm --plugin none %s | awk '$3 ~ /^%s/ { print $1; exit }'", file, function);
-	address = number_of(command);
-	snprintf(command, sizeof(command), "readelf -lW %s | awk '$1 == \"LOAD\" && / R E / { print $3 }'", file);
-	segment = number_of(command);
-	snprintf(command, sizeof(command), "readelf -lW %s | awk '$1 == \"LOAD\" && / R E / { print $2 }'", file);
-	offset = number_of(command);
-	return address - segment + offset;
+	snprintf(condition, sizeof(condition), "~ /^%s/", function);
+	return offset_of_symbol(file, condition);
 }
 
 /* Build programs: "honest" has the function that must be reported. */

@@ -5,51 +5,19 @@
  */
 #include <sys/stat.h>
 
+#include "code-places.h"
 #include "perfex-command.h"
 #include "sample-builder.h"
 
 #define CODE	UINT64_C(0x10000000)
 
-static void shell(const char *command)
-{
-	char line[4096];
-
-	snprintf(line, sizeof(line), "cd %s && %s", dir, command);
-	ck_assert_msg(!system(line), "%s", line);
-}
-
-static uint64_t number_of(const char *command)
-{
-	char line[512];
-	FILE *f;
-
-	snprintf(line, sizeof(line), "cd %s && %s", dir, command);
-	f = popen(line, "r");
-	ck_assert_msg(fgets(line, sizeof(line), f), "%s", command);
-	pclose(f);
-	return strtoul(line, NULL, 16);
-}
-
-/* Where an address of a file's code is in it. */
-static uint64_t offset_of_address(const char *file, uint64_t address)
-{
-	char command[256];
-	uint64_t segment, offset;
-
-	snprintf(command, sizeof(command), "readelf -lW %s | awk '$1 == \"LOAD\" && / R E / { print $3 }'", file);
-	segment = number_of(command);
-	snprintf(command, sizeof(command), "readelf -lW %s | awk '$1 == \"LOAD\" && / R E / { print $2 }'", file);
-	offset = number_of(command);
-	return address - segment + offset;
-}
-
 /* Where a function is in its file. */
 static uint64_t offset_of(const char *file, const char *function)
 {
-	char command[256];
+	char condition[128];
 
-	snprintf(command, sizeof(command), "nm --plugin none %s | awk '$3 == \"%s\" { print $1; exit }'", file, function);
-	return offset_of_address(file, number_of(command));
+	snprintf(condition, sizeof(condition), "== \"%s\"", function);
+	return offset_of_symbol(file, condition);
 }
 
 static void write_text(const char *name, const char *content)

@@ -26,7 +26,7 @@ struct recording {
 	double slow_pause;	/* seconds after that without one at a new process of this user: */
 	uint32_t slow_user;
 	uint64_t nrknown;	/* mappings that are kept, of all processes */
-	uint64_t next_sweep;	/* from so many on, those of processes that have ended are forgotten */
+	uint64_t next_sweep;	/* at this number, those of processes that have ended are forgotten */
 	struct hash_table files;	/* that the recording describes */
 	struct timespec clock;	/* when clocks were written last */
 	struct hash_table kernel;	/* addresses in the kernel that samples have */

@@ -60,7 +60,7 @@ static bool add_line(struct source_file *s, const char *line, size_t len)
 }
 
 /*
- * Read a line, or so many bytes of it and one more: the file may grow without end while it is read.
+ * Read a line, but no more than `most` bytes of it and one: the file may grow without end meanwhile.
  * Return: its length, with the line feed; 0: there is none
  */
 static size_t read_line(char **line, size_t *room, FILE *f, int64_t most)

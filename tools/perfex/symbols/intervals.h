@@ -34,7 +34,7 @@ uint32_t intervals_put(struct intervals *t, uint32_t set, uint32_t owner, uint64
 /* Return: the value of the interval that has the address; 0: there is none */
 uint32_t intervals_find(struct intervals *t, uint32_t set, uint64_t address);
 
-/* Take the memory of so many nodes at once, for sets that have none yet.  Return: false: none */
+/* Take the memory of `nr` nodes at once, for sets that have none yet.  Return: false: none */
 bool intervals_reserve(struct intervals *t, uint32_t nr);
 
 /* Forget all sets, and keep the memory. */
