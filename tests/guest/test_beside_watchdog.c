@@ -224,7 +224,7 @@ START_TEST(watchdog_runs_while_counting)
 }
 END_TEST
 
-/* The registers are lost while the machine sleeps: both go on when it wakes. */
+/* Both go on after the steps of a sleep, but for the last one, which would lose the registers. */
 START_TEST(goes_on_after_sleep)
 {
 	int fd = open_state(0);
