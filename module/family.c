@@ -502,7 +502,8 @@ int vperfctr_read_members(struct vperfctr_state *root, u64 *sums,
 	struct vperfctr_reader reader = { .sums = sums, .soft = soft };
 	struct batch b;
 
-	if (root->root) {
+	/* Acquire: see vperfctr_dissolve_family(). */
+	if (smp_load_acquire(&root->root)) {
 		/* A member's descendants are those of its root. */
 		memset(sums, 0, sizeof(root->children));
 		memset(soft, 0, sizeof(*soft));

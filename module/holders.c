@@ -130,8 +130,8 @@ static struct task_struct *any_thread(struct vperfctr_state *st)
 	struct vperfctr_state *member;
 	unsigned long flags;
 
-	/* A member has no list of its own. */
-	if (task || READ_ONCE(st->root))
+	/* A member has no list of its own.  Acquire: see vperfctr_dissolve_family(). */
+	if (task || smp_load_acquire(&st->root))
 		return task;
 	raw_spin_lock_irqsave(&st->family_lock, flags);
 	list_for_each_entry(member, &st->family, family) {
