@@ -34,10 +34,12 @@
 #include <linux/cpumask.h>
 #include <linux/delay.h>
 #include <linux/err.h>
+#include <linux/limits.h>
 #include <linux/list.h>
 #include <linux/percpu.h>
 #include <linux/perf_event.h>
 #include <linux/rcupdate.h>
+#include <linux/rwsem.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
@@ -129,6 +131,10 @@ static atomic_t nr_mapping = ATOMIC_INIT(0);
 
 static bool watches_maps;
 
+/* Held by these two; for writing to count older mappings, of which none begins or ends then. */
+static DECLARE_RWSEM(maps_sem);
+static bool counted_maps;		/* these have been counted */
+
 static bool gives_rdpmc(const struct perf_event *event)
 {
 	return event->hw.flags & PERFCTR_EVENT_USER_READ;
@@ -142,9 +148,11 @@ static void divert_event_mapped(struct perf_event *event, struct mm_struct *mm)
 {
 	atomic_inc(&nr_mapping);
 	smp_rmb();	/* pairs with watch_maps_of() */
-	if (gives_rdpmc(event))
+	down_read(&maps_sem);
+	if (counted_maps && gives_rdpmc(event))
 		perfctr_mm_added();
 	their_event_mapped(event, mm);
+	up_read(&maps_sem);
 	atomic_dec(&nr_mapping);
 }
 
@@ -152,13 +160,15 @@ static void divert_event_unmapped(struct perf_event *event, struct mm_struct *mm
 {
 	atomic_inc(&nr_mapping);
 	smp_rmb();	/* pairs with watch_maps_of() */
+	down_read(&maps_sem);
 	their_event_unmapped(event, mm);
-	if (gives_rdpmc(event)) {
+	if (counted_maps && gives_rdpmc(event)) {
 		/* A fork has copied the mapping, and the probe has taken the right for it. */
 		if (atomic_read(&mm->context.perf_rdpmc_allowed) < 0)
 			perfctr_x86_forgotten();
 		perfctr_mm_removed();
 	}
+	up_read(&maps_sem);
 	atomic_dec(&nr_mapping);
 }
 
@@ -184,24 +194,34 @@ static int rights_of(struct task_struct *process, int unknown)
 	return nr;
 }
 
-/* Count the mappings that are older than the diversions.  The module has given no right yet. */
-static void count_older_maps(void)
+/* The result of rights_of() for a process that has left its mm, and may be ending its mappings. */
+#define ENDS		INT_MAX
+
+/*
+ * Count the rights by mappings that there are.  The module has given no right yet.
+ *
+ * Context: maps_sem is held for writing.
+ * Return: false if a process is ending, whose mappings are not known.
+ */
+static bool count_older_maps(unsigned int *sum)
 {
 	struct task_struct *process;
-	unsigned int sum = 0;
+	bool known = true;
 	int nr;
 
+	*sum = 0;
 	rcu_read_lock();
-	/* One that ends may still have some: one too many costs time only. */
 	for_each_process(process) {
-		nr = rights_of(process, !process->exit_state);
-		if (nr >= 0)
-			sum += nr;
+		nr = rights_of(process, process->exit_state ? 0 : ENDS);
+		if (nr == ENDS)
+			known = false;
+		else if (nr >= 0)
+			*sum += nr;
 		else
 			perfctr_x86_forgotten();	/* for ever: see rdpmc.c */
 	}
 	rcu_read_unlock();
-	perfctr_x86_mms_added(sum);
+	return known;
 }
 
 bool perfctr_x86_perf_any_rights(void)
@@ -231,6 +251,33 @@ static void watch_maps_of(struct pmu *pmu)
 	WRITE_ONCE(pmu->event_unmapped, divert_event_unmapped);
 }
 
+#define MAX_LOOKS	20
+
+/*
+ * Begin to count mappings as they are made and end, with those that there are.  The mappings of a
+ * process that is ending would be subtracted without having been added: wait for its end.  If
+ * there is always one, let all suspends clear from here on.
+ */
+static void count_maps(void)
+{
+	unsigned int looks, sum;
+	bool known;
+
+	for (looks = 1; !counted_maps; looks++) {
+		down_write(&maps_sem);
+		known = count_older_maps(&sum);
+		if (!known && looks == MAX_LOOKS)
+			perfctr_x86_forgotten();
+		if (known || looks == MAX_LOOKS) {
+			perfctr_x86_mms_added(sum);
+			counted_maps = true;
+		}
+		up_write(&maps_sem);
+		if (!counted_maps)
+			msleep(20);
+	}
+}
+
 void perfctr_x86_perf_watch_maps(void)
 {
 	unsigned int i;
@@ -238,7 +285,12 @@ void perfctr_x86_perf_watch_maps(void)
 	watches_maps = true;
 	for (i = 0; i < nr_pmus; i++)
 		watch_maps_of(pmus[i]);
-	count_older_maps();
+	/*
+	 * A thread that has read perf's own function before does not sleep before that has given
+	 * the right, or taken it.
+	 */
+	synchronize_rcu_tasks();
+	count_maps();
 }
 
 static void unwatch_maps(void)
