@@ -4,7 +4,8 @@
  * low-level drivers under arch/.
  *
  * The service knows threads, and when their counters start and stop.  A driver knows
- * registers.  Calls go down only, except the overflow handler and the refusal of a CPU.
+ * registers.  Calls go down only, except those of the handlers that the service installs: of
+ * overflows, of refusals and restarts, and of CPUs that come and go.
  * The model and the names are those of perfctr's "low-level-api.txt".
  */
 #ifndef VPERFCTR_CPU_H

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Dispatch of the ioctls, those of the device: INFO, CPUS, OPEN, and MEMBER.  ATTACH is
- * in attach.c.  Other ioctls of a state are in control.c, read.c, overflow.c and ring.c.
+ * Dispatch of the ioctls, those of the device: INFO, CPUS, KIND_CPUS, OPEN, and MEMBER.  ATTACH
+ * is in attach.c, OPEN_CPUS in cpus.c.  Other ioctls of a state are in control.c, read.c,
+ * overflow.c and ring.c.
  */
 #include <linux/build_bug.h>
 #include <linux/cpumask.h>

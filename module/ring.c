@@ -742,7 +742,7 @@ static int add_ring(struct vperfctr_state *st, const struct vperfctr_ring *req, 
 	rcu_read_unlock();
 	/* A member's samples go to the root's ring as long as it is one. */
 	if (!st->sampler)
-		smp_store_release(&st->sampler, &ring->own); /* pairs with ring_has_kernel() */
+		smp_store_release(&st->sampler, &ring->own); /* see vperfctr_ring_has_kernel() */
 	/* A thread that sees the ring sees its contents. */
 	smp_store_release(&st->ring, ring);
 	return 0;

@@ -3,11 +3,12 @@
  * Software counters: numbers that the scheduler and the page-fault handler keep in
  * each task.
  *
- * A software counter runs while `stop` is 0, which only calls of the owner, its exec and
- * its end change.  Its value is its sum, plus the task's number now, less the task's
- * number at the last start.  So a context switch does nothing for it.  The thread time
- * needs no code either: it is the TSC's sum in nanoseconds, which includes all that
- * perf's task-clock does.  The scheduler's own time of a running task is not exported.
+ * A software counter runs while `stop` is 0.  Calls, the owner's exec and its end change
+ * `stop`; of context switches, only one to a CPU that is an error (STATE_STOP_CPU).  The value
+ * is the sum, plus the task's number now, less the task's number at the last start.  So a
+ * context switch does nothing for it.  The thread time needs no code either: it is the TSC's
+ * sum in nanoseconds, which includes all that perf's task-clock does.  The scheduler's own time
+ * of a running task is not exported.
  */
 #include <linux/compiler.h>
 #include <linux/math64.h>

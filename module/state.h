@@ -94,9 +94,9 @@ struct vperfctr_clock {
  * remote call (remote.c).  Otherwise other CPUs only read cpu (see
  * vperfctr_sample_owner()) and the page's sums (under its samplecount).
  *
- * `lock` keeps the control and the attachment unchanged while another thread reads
- * them or prepares a change.  The owner's exit cannot sleep and does not acquire it;
- * it changes only what detaching changes.
+ * `lock` keeps the control unchanged while another thread reads it or prepares a change.  A
+ * detachment does not acquire it, as the owner's exit cannot sleep; it changes only what
+ * detaching changes.
  */
 struct vperfctr_state {
 	u32 overflow;			/* counters that wait for IRESUME */

@@ -2,7 +2,7 @@
 /*
  * Memory for the fork probe on PREEMPT_RT.
  *
- * Tracepoint probes run with preemption disabled, where PREEMPT_RT allows no allocation.
+ * The fork probe runs with interrupts disabled, where PREEMPT_RT allows no allocation.
  * So a child's state comes from a stock.  The irq_work that refills it runs in a real-time
  * thread of the same CPU, which preempts the parent when the probe ends.  The parent can
  * fork the next child when the stock is full again.  Where the parent has a higher

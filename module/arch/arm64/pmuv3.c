@@ -10,9 +10,9 @@
  * the values of its control registers and the identity of the control that they were
  * loaded for.  Resuming that control again writes none of them.
  *
- * With isolation, suspend stops the counters and clears all of them, with one write
- * to each of two registers.  So resume knows their start values, and no thread can
- * see the counts of another.  Without isolation they keep running, and the sums are
+ * While a process could look at counters (perfctr_arm64_hides), suspend stops and clears
+ * all of them, with one write to each of two registers.  So resume knows their start values,
+ * and no thread can see the counts of another.  Otherwise they keep running, and the sums are
  * made of differences.
  *
  * i-mode counters always stop with their owner.  The page's `start` keeps their value

@@ -2,12 +2,11 @@
 /*
  * The isolation policy: no thread may see the counts of another.
  *
- * With isolation, counters stop when their owner is switched out, so they count for
- * the owner only.  Their values must not be visible to other threads either.  On x86,
- * suspend clears them if another process has a page mapped or may execute RDPMC
- * (arch/x86/rdpmc.h).  On arm64, suspend always clears them.
+ * With isolation, counters stop when their owner is switched out, and are cleared before
+ * another thread can read them.  On x86 and arm64 that is so only while a process could look at
+ * them: see arch/x86/rdpmc.h and arch/arm64/pmuserenr.c.  Otherwise they run on.
  *
- * Without isolation, a-mode counters keep running for the threads that follow.  A
+ * Without isolation, a-mode counters always keep running for the threads that follow.  A
  * switch then writes fewer registers, which suits a machine with one user.
  */
 #include <linux/module.h>

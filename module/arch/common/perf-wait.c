@@ -64,10 +64,10 @@ static void reschedule_events(struct work_struct *work)
 static DECLARE_DELAYED_WORK(reschedule_work, reschedule_events);
 
 /*
- * The worker's event would make perf look busy to a reservation, which would then keep all
- * events off that this event has taken off.  The next release starts the worker again.  A
- * caller whose reservations fail in a loop would so put the worker off for ever: after as
- * long as the worker waits, this reschedules instead of it.
+ * Stop the worker.  Its event would make perf look busy to a reservation.  Perf takes other events
+ * off a CPU to schedule it, and the reservation would then keep those off.  The next release starts
+ * the worker again.  A caller whose reservations fail in a loop would so put the worker off for
+ * ever: after as long as the worker waits, this reschedules instead of it.
  */
 void perfctr_perf_settle(void)
 {

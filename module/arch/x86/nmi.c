@@ -99,7 +99,8 @@ static noinline void end_storm(struct pmi_cpu *pmi)
 }
 
 /*
- * As overflow_nmi(), which has found this; LVTPC tells more, or may do so.
+ * Handle an NMI that overflow_nmi() cannot judge by what it has found, @state: no overflow, one
+ * that the interrupted code handles, or any on a processor that may not mask LVTPC.
  *
  * Some processors raise the interrupt for as long as the overflow's status bit is set.  So
  * the bit must be clear before LVTPC is unmasked, or the NMI repeats for ever.
