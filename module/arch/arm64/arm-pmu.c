@@ -341,8 +341,11 @@ static u64 counters_of(const struct perf_event *event)
 
 static void divert_disable(struct perf_event *event)
 {
+	/* First: belongs_to_perf() has the barrier for `theirs`. */
+	const bool shared = is_shared();
+
 	theirs.disable(event);
-	if (is_shared())
+	if (shared)
 		perfctr_arm64_shared_disabled(counters_of(event));
 }
 
