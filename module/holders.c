@@ -25,8 +25,9 @@
 #include "reservation.h"
 #include "state.h"
 
-#define FILE_NAME	"vperfctr"
 #define LIST_BITS	6
+
+static struct proc_dir_entry *file;	/* NULL: it could not be made */
 
 static struct {
 	spinlock_t lock;		/* for the list */
@@ -230,11 +231,11 @@ void vperfctr_holders_init(void)
 
 	for (i = 0; i < ARRAY_SIZE(lists); i++)
 		spin_lock_init(&lists[i].lock);
-	proc_create_single(FILE_NAME, 0444, NULL, vperfctr_holders_show);
+	file = proc_create_single("vperfctr", 0444, NULL, vperfctr_holders_show);
 }
 
 /* Remove /proc/vperfctr, and wait for its readers. */
 void vperfctr_holders_exit(void)
 {
-	remove_proc_entry(FILE_NAME, NULL);
+	proc_remove(file);
 }
