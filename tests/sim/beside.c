@@ -289,6 +289,77 @@ void sim_beside_family(void)
 	user_wait(sim_process("program", 1000, run_program, NULL));
 }
 
+/* ---- a monitor's CONTROL, and the end of the thread ---------------------------------------- */
+
+static struct task_struct *orphan;
+static u64 executed_by_orphan;
+static bool family_is_ready, orphan_may_end;
+
+static void work_as_orphan(void *arg)
+{
+	while (!READ_ONCE(orphan_may_end))
+		user_work(10);
+	user_work(50);
+	executed_by_orphan = current->sim->executed;
+	(void)arg;
+}
+
+static void leave_family(void *arg)
+{
+	int own = must(sim_open(0, VPERFCTR_OPEN_CREAT));
+
+	must(control_counter(own, 0, VPERFCTR_CONTROL_INHERIT));
+	orphan = user_fork("child", work_as_orphan, NULL);
+	open_observer(0);
+	WRITE_ONCE(family_is_ready, true);
+	for (;;)
+		user_work(20);
+	(void)arg;
+}
+
+/* Where CONTROL comes too late to end the family, the child goes on counting. */
+static void control_late(void *arg)
+{
+	struct task_struct *task = arg;
+	struct sim_counts c;
+	bool remains = false;
+	long fd = -ESRCH, err = 0;
+
+	if (user_ptrace_stop(task))
+		fd = sim_open(task->pid, 0);
+	sim_require(fd >= 0 || fd == -ESRCH || fd == -EPERM || fd == -ENOENT, "OPEN: %ld", fd);
+	if (fd >= 0) {
+		err = control_counter(fd, 0, VPERFCTR_CONTROL_INHERIT);
+		sim_require(!err || err == -ESRCH || err == -EPERM, "CONTROL: %ld", err);
+		must(sim_read_counts(fd, &c, 0));
+		remains = err == -ESRCH && (c.read.status & VPERFCTR_STATUS_CHILDREN);
+	}
+	user_ptrace_continue(task);
+	WRITE_ONCE(orphan_may_end, true);
+	user_wait(orphan);
+	if (fd < 0)
+		return;
+	must(sim_read_counts(fd, &c, 0));
+	sim_require(!remains || (c.children[1] == executed_by_orphan && !c.read.children_missed),
+		    "counted %llu for the child, and missed %llu, not %llu", c.children[1],
+		    c.read.children_missed, executed_by_orphan);
+	user_close(fd);
+}
+
+void sim_beside_kill(void)
+{
+	struct task_struct *task[2];
+
+	task[0] = sim_process("counted", 1000, leave_family, NULL);
+	while (!READ_ONCE(family_is_ready))
+		sim_sleep_on(NULL, sim_ns() + 100);
+	task[1] = sim_process("monitor", 1000, control_late, task[0]);
+	sim_sleep_on(NULL, sim_ns() + 1000 * sim_choose(40, 1));
+	user_kill(task[0], SIGKILL);
+	user_wait(task[0]);
+	user_wait(task[1]);
+}
+
 /* ---- a set that comes and goes ------------------------------------------------------------- */
 
 static struct task_struct *counted;

@@ -102,6 +102,7 @@ void sim_several_cpus(void);
 void sim_beside_page(void);
 void sim_beside(void);
 void sim_beside_family(void);
+void sim_beside_kill(void);
 void sim_beside_suspend(void);
 void sim_beside_attach(void);
 void sim_beside_users(void);
