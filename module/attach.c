@@ -128,6 +128,7 @@ struct attach {
 	unsigned int nrknown, nrfound, max;	/* their numbers, and that of entries of each */
 	unsigned int next, end;		/* the part of `found` for the next stop */
 	unsigned int nrrefused;		/* of `found` */
+	bool incomplete;		/* the walk has found more threads than `known` has room for */
 	struct known *old;		/* those of the rounds before */
 	unsigned int nrold, nrseen;	/* their number, and how many this walk has passed */
 	int refusal;			/* why one was skipped: see vperfctr_joins() */
@@ -214,7 +215,9 @@ static void note_thread(struct attach *a, struct task_struct *task)
 	if (err && err != -EALREADY) {
 		a->nrskipped++;
 		a->refusal = err;
-	} else if (!err && a->nrknown < a->max) {
+	} else if (!err && a->nrknown == a->max) {
+		a->incomplete = true;
+	} else if (!err) {
 		get_task_struct(task);
 		a->found[a->nrfound++] = a->nrknown;
 		a->known[a->nrknown++] = (struct known){ .task = task };
@@ -239,6 +242,7 @@ static int find_threads(struct attach *a)
 		return -ENOMEM;
 	a->nrfound = 0;
 	a->nrrefused = 0;
+	a->incomplete = false;
 	a->nrseen = 0;
 	a->nrskipped = 0;
 	rcu_read_lock();
@@ -353,7 +357,8 @@ static void put_spare(struct attach *a)
  * Attach to all threads that are found now.
  *
  * Context: may sleep.
- * Return: the number of those found, or an error of VPERFCTR_ATTACH.
+ * Return: 0 if there is no new thread; a positive number if there may be more; or an error of
+ * VPERFCTR_ATTACH.
  */
 static int attach_round(struct attach *a)
 {
@@ -370,7 +375,7 @@ static int attach_round(struct attach *a)
 		err = err ?: attach_to_found(a);
 	}
 	a->nrskipped += a->nrrefused;
-	return err ?: (int)(a->nrfound - a->nrrefused);
+	return err ?: (int)(a->nrfound - a->nrrefused + a->incomplete);
 }
 
 /*

@@ -702,6 +702,92 @@ void sim_beside_leavers(void)
 	user_wait(sim_process("attaches", 1000, attach_beside_leavers, NULL));
 }
 
+/* ---- threads that start while ATTACH makes room to note them ---------------------------------- */
+
+/* ATTACH makes room for 8 threads more than it has counted. */
+#define STARTED	(8 + 4)
+
+static bool may_start;
+
+/* Some use the counter before the stop, which is long after the walk: the ration has been used. */
+static void start_unnoted(void *arg)
+{
+	int own = -1;
+
+	if (arg) {
+		user_sleep(NSEC_PER_MSEC);
+		own = must(sim_open(0, VPERFCTR_OPEN_CREAT));
+		must(control_counter(own, 0, 0));
+	}
+	while (!READ_ONCE(counted_may_end))
+		user_sleep(NSEC_PER_MSEC);
+	if (own >= 0)
+		user_close(own);
+}
+
+static void start_beyond_room(void *arg)
+{
+	struct task_struct *task[STARTED];
+	unsigned long i;
+
+	while (!READ_ONCE(may_start))
+		user_sleep(100);
+	for (i = 0; i < STARTED; i++)
+		task[i] = user_thread("starts", start_unnoted, (void *)(i < 8 ? 1UL : 0UL));
+	start_unnoted((void *)1UL);
+	while (i--)
+		user_wait(task[i]);
+	(void)arg;
+}
+
+static void wait_for_started(void)
+{
+	WRITE_ONCE(may_start, true);
+	while (counted->signal->nr_threads < 1 + STARTED)
+		sim_sleep_on(NULL, sim_ns() + 100);
+}
+
+/* All threads that ATTACH had room for refuse.  It must look for those that it had none for. */
+static void attach_beyond_room(void *arg)
+{
+	struct vperfctr_control header;
+	struct vperfctr_ctr ctr;
+	struct vperfctr_attach req = {
+		.size = sizeof(req), .control = (unsigned long)&header, .flags = VPERFCTR_ATTACH_OBSERVER,
+		.tid = counted->pid,
+	};
+	unsigned int i;
+
+	*sim_param_max_stops_per_second = 1;
+	sim_fill_control(&header, &ctr, VPERFCTR_CONTROL_INHERIT);
+	req.mem_fd = user_open_mem(counted);
+	/*
+	 * The first call uses the ration of a second.  So the second one waits between the walk and
+	 * the stop, for 10 ms.
+	 */
+	for (i = 0; i < 2; i++) {
+		req.nrthreads = 0;
+		req.nrskipped = 0;
+		user_close(must(user_device_ioctl(VPERFCTR_ATTACH, &req)));
+		sim_require(i || (req.nrthreads == 1 && !req.nrskipped), "ATTACH to %u, and skipped %u",
+			    req.nrthreads, req.nrskipped);
+		sim_threads_counted = wait_for_started;
+		*sim_param_max_stops_per_second = 100;
+	}
+	sim_require(req.nrthreads == STARTED - 8 && req.nrskipped == 1 + 8, "ATTACH to %u, and skipped %u",
+		    req.nrthreads, req.nrskipped);
+	WRITE_ONCE(counted_may_end, true);
+	user_wait(counted);
+	user_close(req.mem_fd);
+	(void)arg;
+}
+
+void sim_attach_beyond_room(void)
+{
+	counted = sim_process("starts threads", 1000, start_beyond_room, NULL);
+	user_wait(sim_process("attaches", 1000, attach_beyond_room, NULL));
+}
+
 /* Unlink the state that ATTACH gives this thread. */
 static void unlink_given(void *arg)
 {

@@ -481,9 +481,15 @@ struct task_struct *sim_first_thread(const struct task_struct *task)
 	return task->signal ? task->signal->threads : NULL;
 }
 
+void (*sim_threads_counted)(void);
+
 int get_nr_threads(const struct task_struct *task)
 {
-	return task->signal ? task->signal->nr_threads : 1;
+	int nr = task->signal ? task->signal->nr_threads : 1;
+
+	if (sim_threads_counted)
+		sim_threads_counted();
+	return nr;
 }
 
 /* A namespace that was made by a process, for itself and its children. */

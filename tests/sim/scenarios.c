@@ -2219,6 +2219,7 @@ const struct scenario sim_scenarios[] = {
 	{ "beside_compete", sim_beside_compete, 3 },
 	{ "beside_users", sim_beside_users, 3 },
 	{ "beside_leavers", sim_beside_leavers, 3 },
+	{ "attach_beyond_room", sim_attach_beyond_room, 3 },
 	{ "attach_unlinked", sim_attach_unlinked, 3 },
 	{ "beside_clock", sim_beside_clock, 2 },
 	{ "beside_kernel_ring", sim_beside_kernel_ring, 2, { .counts_kernel = true } },

@@ -356,6 +356,11 @@ struct signal_struct {
 /* Start a process of that user, or a thread of the caller's process. */
 /* Called with each process and thread before it can run, if set. */
 extern void (*sim_user_task_made)(struct task_struct *task);
+/*
+ * Called in get_nr_threads(), if set, when the number is known.  The function may sleep, as the
+ * caller may lose its CPU there for any time.
+ */
+extern void (*sim_threads_counted)(void);
 struct task_struct *sim_process(const char *name, u32 uid, void (*func)(void *), void *arg);
 /* Called before the kernel calls the module on behalf of a task: see real.c. */
 extern void (*sim_on_callback)(const char *name);
