@@ -261,6 +261,18 @@ void fd_install(unsigned int fd, struct file *file)
 	current->signal->fd[fd] = file;
 }
 
+/* What a call of the module keeps is charged to the memory cgroup of its caller. */
+static void begin_call(void)
+{
+	current->sim->in_call = true;
+}
+
+static void end_call(void)
+{
+	current->sim->in_call = false;
+	sim_check_charged();
+}
+
 static int close_file(struct file *file)
 {
 	if (file->f_op && file->f_op->flush) {
@@ -297,7 +309,9 @@ void user_fdinfo(int fd, char *text, size_t size)
 	sim_require(file, "fdinfo of a descriptor that is closed");
 	*text = '\0';
 	current->sim->regs.user = false;
+	begin_call();
 	file->f_op->show_fdinfo(&m, file);
+	end_call();
 	fput(file);
 	sim_return_to_user();
 }
@@ -400,7 +414,9 @@ static struct vm_area_struct *map_with_flags(int fd, unsigned long offset, unsig
 	/* The right to read counters begins with the callback. */
 	vma->next = current->mm->vmas;
 	current->mm->vmas = vma;
+	begin_call();
 	err = file->f_op->mmap(file, vma);
+	end_call();
 	if (err)
 		current->mm->vmas = vma->next;
 	mutex_unlock(&current->mm->mmap_lock);
@@ -432,7 +448,9 @@ void user_munmap(struct vm_area_struct *vma)
 {
 	current->sim->regs.user = false;
 	mutex_lock(&current->mm->mmap_lock);
+	begin_call();
 	unmap(vma);
+	end_call();
 	mutex_unlock(&current->mm->mmap_lock);
 	sim_return_to_user();
 }
@@ -450,11 +468,13 @@ struct vm_area_struct *user_mremap(struct vm_area_struct *vma)
 	atomic_inc(&vma->vm_file->count);
 	copy->next = current->mm->vmas;
 	current->mm->vmas = copy;
+	begin_call();
 	if (copy->vm_ops && copy->vm_ops->open) {
 		sim_callback("vma_open");
 		copy->vm_ops->open(copy);
 	}
 	unmap(vma);
+	end_call();
 	mutex_unlock(&current->mm->mmap_lock);
 	sim_return_to_user();
 	return copy;
@@ -468,7 +488,9 @@ vm_fault_t user_fault(struct vm_area_struct *vma)
 	current->sim->regs.user = false;
 	mutex_lock(&current->mm->mmap_lock);
 	sim_callback("fault");
+	begin_call();
 	fault = vma->vm_ops->fault(&(struct vm_fault) { .vma = vma });
+	end_call();
 	mutex_unlock(&current->mm->mmap_lock);
 	sim_return_to_user();
 	return fault;
@@ -1307,10 +1329,9 @@ static long call_ioctl(struct file *file, unsigned int cmd, void *arg)
 
 	sim_callback("ioctl");
 	current->sim->nr_reads = 0;
-	current->sim->in_ioctl = true;
+	begin_call();
 	ret = file->f_op->unlocked_ioctl(file, cmd, (unsigned long)arg);
-	current->sim->in_ioctl = false;
-	sim_check_charged();
+	end_call();
 	cpu = sim_this_cpu();
 	sim_require(!cpu->preempt && !cpu->irqs_off && !current->sim->mutexes.n &&
 		    !current->sim->rcu_depth, "a call returns in a wrong context");
@@ -1376,7 +1397,9 @@ unsigned int user_poll(int fd)
 	current->sim->regs.user = false;
 	file = fget(fd);
 	if (file) {
+		begin_call();
 		events = file->f_op->poll(file, NULL);
+		end_call();
 		fput(file);
 	}
 	sim_return_to_user();

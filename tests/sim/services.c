@@ -57,7 +57,7 @@ void *sim_alloc(size_t size, gfp_t gfp, const char *file, int line)
 	memset(p + before, gfp & __GFP_ZERO ? 0 : GARBAGE, size);
 	block = (struct block *)(p + before) - 1;
 	*block = (struct block) { &blocks, blocks.prev, file, line, .magic = MAGIC ^ before };
-	if (current->sim->in_ioctl && (gfp & (GFP_KERNEL | __GFP_ACCOUNT)) == GFP_KERNEL) {
+	if (current->sim->in_call && (gfp & (GFP_KERNEL | __GFP_ACCOUNT)) == GFP_KERNEL) {
 		block->caller = current->sim;
 		current->sim->not_charged++;
 	}
@@ -182,7 +182,7 @@ bool sim_user_read(const void *p, size_t size)
 {
 	if (!sim_user_write(p, size))
 		return false;
-	if (current->sim->in_ioctl && !irqs_disabled() && !sim_this_cpu()->in_irq)
+	if (current->sim->in_call && !irqs_disabled() && !sim_this_cpu()->in_irq)
 		note_read(current->sim, (unsigned long)p, (unsigned long)p + size);
 	return true;
 }

@@ -119,7 +119,7 @@ struct sim_task {
 	u32 overflow_mask;		/* of the last signal with SI_PMC_OVF */
 	bool is_new;			/* the fork's probe has not been called */
 	struct task_struct *forked;	/* its fork has not returned: put that at the exit */
-	bool in_ioctl;
+	bool in_call;			/* of the module: ioctl(), mmap(), a fault and so on */
 	unsigned int not_charged;	/* blocks of memory of that call */
 	unsigned int user_access;	/* user_access_begin() without its end */
 	unsigned int no_faults;		/* pagefault_disable() without its end */
