@@ -265,6 +265,7 @@ void fd_install(unsigned int fd, struct file *file)
 static void begin_call(void)
 {
 	current->sim->in_call = true;
+	current->sim->charge_failed = false;
 }
 
 static void end_call(void)

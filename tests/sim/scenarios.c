@@ -2237,6 +2237,7 @@ const struct scenario sim_scenarios[] = {
 	{ "shutdown_cpus", sim_shutdown_cpus, 2 },
 	{ "beside_fixed", sim_beside_fixed, 2 },
 	{ "rights_beside_sleepers", sim_rights_beside_sleepers, 2 },
+	{ "full_cgroup", sim_full_cgroup, 3 },
 	{ "cpu_wraps", sim_cpu_wraps, 2, { sim_p6 } },
 	{ "unload_late", sim_unload_late, 2, { sim_unmasked, .nmi_ns = 20 * NSEC_PER_MSEC } },
 	{ "beside_no_global", sim_beside, 2, { sim_no_global } },

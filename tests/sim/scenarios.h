@@ -151,6 +151,9 @@ void sim_shutdown(void);
 void sim_shutdown_cpus(void);
 void sim_price_of_open(void);
 
+/* guards.c */
+void sim_full_cgroup(void);
+
 /* limits.c */
 void sim_limit_of_states(void);
 void sim_limit_of_attach(void);

@@ -49,15 +49,18 @@ void *sim_alloc(size_t size, gfp_t gfp, const char *file, int line)
 	sim_require((gfp & __GFP_NOWARN) || ((gfp & GFP_KERNEL) && size <= 8 * PAGE_SIZE),
 		    "the kernel logs it if there is no memory, at %s:%d", file, line);
 	sim_drain();
-	if (lacks_memory())
+	if (lacks_memory() || ((gfp & __GFP_ACCOUNT) && sim_failures.charge)) {
+		current->sim->charge_failed |= !!(gfp & __GFP_ACCOUNT);
 		return NULL;
+	}
 	p = aligned_alloc(before, (size + before + before - 1) / before * before);
 	sim_require(p, "the host has no memory");
 	sim_forget_lines(p, size + before);
 	memset(p + before, gfp & __GFP_ZERO ? 0 : GARBAGE, size);
 	block = (struct block *)(p + before) - 1;
 	*block = (struct block) { &blocks, blocks.prev, file, line, .magic = MAGIC ^ before };
-	if (current->sim->in_call && (gfp & (GFP_KERNEL | __GFP_ACCOUNT)) == GFP_KERNEL) {
+	/* What a call cannot do without, it may get in this way. */
+	if (current->sim->in_call && !current->sim->charge_failed && (gfp & (GFP_KERNEL | __GFP_ACCOUNT)) == GFP_KERNEL) {
 		block->caller = current->sim;
 		current->sim->not_charged++;
 	}

@@ -120,6 +120,7 @@ struct sim_task {
 	bool is_new;			/* the fork's probe has not been called */
 	struct task_struct *forked;	/* its fork has not returned: put that at the exit */
 	bool in_call;			/* of the module: ioctl(), mmap(), a fault and so on */
+	bool charge_failed;		/* an allocation of that call */
 	unsigned int not_charged;	/* blocks of memory of that call */
 	unsigned int user_access;	/* user_access_begin() without its end */
 	unsigned int no_faults;		/* pagefault_disable() without its end */
@@ -277,6 +278,7 @@ void sim_age_buffers(void);
 
 struct sim_failures {
 	unsigned int alloc;		/* one in this many fails; 0: none */
+	bool charge;			/* the memory cgroup is full, and nothing is killed */
 	unsigned int fault;		/* likewise, accesses to user memory */
 	unsigned int signal;		/* likewise, real-time signals */
 };

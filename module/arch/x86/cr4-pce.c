@@ -522,10 +522,22 @@ static bool is_listed(const struct mm_struct *mm)
 	return false;
 }
 
+/*
+ * Make an entry.  A process in a full memory cgroup must not let CPUs of others be asked instead,
+ * so it gets one that is not charged.  Each call of a thread makes one at most, and an mm has two,
+ * for a tenth of a second.
+ */
+static struct later *alloc_later(void)
+{
+	struct later *later = kmalloc(sizeof(*later), GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+
+	return later ?: kmalloc(sizeof(*later), GFP_KERNEL);
+}
+
 /* Return: false if there is no memory. */
 static bool look_later(struct mm_struct *mm)
 {
-	struct later *later = kmalloc(sizeof(*later), GFP_KERNEL_ACCOUNT);
+	struct later *later = alloc_later();
 	unsigned long due, now;
 
 	if (!later)
