@@ -5,18 +5,183 @@
 
 #define must(call)	sim_must(call)
 
-#ifdef SIM_X86
-/* ---- a right that ends in a full memory cgroup ------------------------------------------------ */
-
-static unsigned int nr_ready;
-static bool may_end;
-
 static void run_on(unsigned int cpu)
 {
 	memset(&current->cpus_mask, 0, sizeof(current->cpus_mask));
 	current->cpus_mask.bits[0] = BIT(cpu);
-	user_sleep(1);
+	do
+		user_sleep(1);
+	while (sim_cpu != cpu);
 }
+
+/* ---- CPUs that may count a control ------------------------------------------------------------ */
+
+/* A control, and the CPUs that may count it. */
+struct allowed {
+	const char *name;
+	u32 kind, nrkinds;
+	bool alone, time;		/* an event that needs it; no counter */
+	unsigned long cpus;
+};
+
+#define CPUS	3
+
+static void fill_allowed(struct vperfctr_control *control, struct vperfctr_ctr *ctr,
+			 const struct allowed *a, u32 flags)
+{
+	sim_fill_control(control, &ctr[0], flags);
+#ifdef SIM_X86
+	if (a->alone)
+		ctr[0].evntsel = (ctr[0].evntsel & ~0xffffU) | 0xd0;
+#endif
+	ctr[1] = ctr[0];
+	ctr[1].map = 3;
+	control->kind = a->kind;
+	control->nrkinds = a->nrkinds;
+	if (a->time)
+		control->nractrs = 0;
+}
+
+/* CONTROL with AFFINITY needs an affinity of such CPUs only. */
+static void try_affinities(int fd, const struct allowed *a)
+{
+	struct vperfctr_control control;
+	struct vperfctr_ctr ctr[2];
+	unsigned long cpus;
+	long err, expected;
+
+	for (cpus = 1; cpus < BIT(CPUS); cpus++) {
+		current->cpus_mask.bits[0] = cpus;
+		expected = cpus & ~a->cpus ? -EUSERS : 0;
+		fill_allowed(&control, ctr, a, VPERFCTR_CONTROL_AFFINITY);
+		do
+			err = user_ioctl(fd, VPERFCTR_CONTROL, &control);
+		while (err == -ENOMEM && sim_failures.alloc);
+		sim_require(err == expected, "%s: CONTROL with the affinity %#lx: %ld, not %ld", a->name, cpus,
+			    err, expected);
+	}
+}
+
+/* Each of these CPUs counts all, and each other one nothing. */
+static void move_between(int fd, const struct allowed *a)
+{
+	struct vperfctr_control control;
+	u64 events = 0, expected = 0;
+	bool forbidden = false;
+	struct vperfctr_ctr ctr[2];
+	unsigned int i, cpu;
+	struct sim_counts c;
+
+	for (cpu = 0; !(a->cpus >> cpu & 1); cpu++)
+		;
+	run_on(cpu);
+	fill_allowed(&control, ctr, a, 0);
+	must(user_ioctl(fd, VPERFCTR_CONTROL, &control));
+	for (i = 0; i < 12; i++) {
+		if (i)
+			cpu = sim_random(CPUS);
+		run_on(cpu);
+		user_work(10);
+		if (a->cpus >> cpu & 1)
+			expected += 10;
+		else
+			forbidden = true;
+		must(sim_read_counts(fd, &c, 0));
+		/* The model counts some events several times. */
+		if (!i && !a->time)
+			events = c.own[1] / 10;
+		if (a->time)
+			c.own[1] = 0;
+		sim_require((events || a->time) && c.own[1] == expected * events, "%s: %llu events, not %llu times %llu",
+			    a->name, c.own[1], expected, events);
+		sim_require(!(c.read.status & VPERFCTR_STATUS_FORBIDDEN) == !forbidden,
+			    "%s: the status is %#x", a->name, c.read.status);
+	}
+}
+
+static void try_allowed(void *arg)
+{
+	const struct allowed *a;
+	int fd;
+
+	for (a = arg; a->name; a++) {
+		fd = must(sim_open(0, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_TRANSIENT));
+		try_affinities(fd, a);
+		move_between(fd, a);
+		user_close(fd);
+	}
+}
+
+/* There are two kinds.  The time is the same on all, and has none. */
+static void name_kinds(void *arg)
+{
+	static const struct {
+		u32 kind, nrkinds, nractrs;
+		int err;
+	} cases[] = {
+		{ 0, 0, 1, 0 }, { 1, 0, 1, 0 }, { 2, 0, 1, -EINVAL },
+		{ 0, 0, 0, 0 }, { 1, 0, 0, -EINVAL }, { 2, 0, 0, -EINVAL },
+		{ 0, 1, 1, -EINVAL }, { 1, 2, 1, -EINVAL }, { 0, 1, 0, -EINVAL },
+		{ VPERFCTR_ANY_KIND, 0, 1, -EINVAL }, { VPERFCTR_ANY_KIND, 1, 1, 0 },
+		{ VPERFCTR_ANY_KIND, 2, 1, 0 }, { VPERFCTR_ANY_KIND, 3, 1, -EINVAL },
+		{ VPERFCTR_ANY_KIND, 1, 0, -EINVAL }, { VPERFCTR_ANY_KIND, 2, 0, -EINVAL },
+		{ VPERFCTR_ANY_KIND, ~0U, 1, -EINVAL },
+	};
+	int fd = must(sim_open(0, VPERFCTR_OPEN_CREAT));
+	const struct allowed none = { };
+	struct vperfctr_control control;
+	struct vperfctr_ctr ctr[4];
+	unsigned int i;
+	long err;
+
+	memset(ctr, 0, sizeof(ctr));
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		fill_allowed(&control, ctr, &none, 0);
+		control.kind = cases[i].kind;
+		control.nrkinds = cases[i].nrkinds;
+		control.nractrs = cases[i].nractrs;
+		do
+			err = user_ioctl(fd, VPERFCTR_CONTROL, &control);
+		while (err == -ENOMEM && sim_failures.alloc);
+		sim_require(err == cases[i].err, "case %u: %ld, not %d", i, err, cases[i].err);
+	}
+	user_close(fd);
+	(void)arg;
+}
+
+void sim_allowed_kinds(void)
+{
+	static const struct allowed kinds[] = {
+		{ "the first kind", 0, 0, .cpus = 5 },
+		{ "the second kind", 1, 0, .cpus = 2 },
+		{ "any kind", VPERFCTR_ANY_KIND, 2, .cpus = 7 },
+		{ "any of one kind", VPERFCTR_ANY_KIND, 1, .cpus = 5 },
+		{ "the time", 0, 0, .time = true, .cpus = 7 },
+		{ }
+	};
+
+	user_wait(sim_process("names kinds", 1000, name_kinds, NULL));
+	user_wait(sim_process("moves", 1000, try_allowed, (void *)kinds));
+}
+
+#ifdef SIM_X86
+void sim_allowed_siblings(void)
+{
+	static const struct allowed events[] = {
+		{ "any event", 0, 0, .cpus = 7 },
+		{ "a disturbing event", 0, 0, .alone = true, .cpus = 4 },
+		{ "any kind, and any event", VPERFCTR_ANY_KIND, 1, .cpus = 7 },
+		{ "any kind, and a disturbing event", VPERFCTR_ANY_KIND, 1, .alone = true, .cpus = 4 },
+		{ }
+	};
+
+	user_wait(sim_process("moves", 1000, try_allowed, (void *)events));
+}
+
+/* ---- a right that ends in a full memory cgroup ------------------------------------------------ */
+
+static unsigned int nr_ready;
+static bool may_end;
 
 static void be_busy(void *arg)
 {

@@ -153,6 +153,8 @@ void sim_price_of_open(void);
 
 /* guards.c */
 void sim_full_cgroup(void);
+void sim_allowed_kinds(void);
+void sim_allowed_siblings(void);
 
 /* limits.c */
 void sim_limit_of_states(void);

@@ -338,6 +338,8 @@ const struct cpumask *topology_sibling_cpumask(unsigned int cpu)
 	static struct cpumask masks[NR_CPUS];
 
 	masks[cpu].bits[SIM_WORD(cpu)] = BIT(SIM_BIT(cpu));
+	if (cpu < BITS_PER_LONG && (sim_processor.siblings & BIT(cpu)))
+		masks[cpu].bits[0] = sim_processor.siblings & cpu_online_mask->bits[0];
 	return &masks[cpu];
 }
 

@@ -187,6 +187,7 @@ struct sim_processor {
 	u64 nmi_ns;			/* an NMI may be late by that; a step is 10 ns */
 	bool counts_kernel;		/* each step of the kernel is an instruction */
 	bool exit_mm_first;		/* as kernels before 6.16, whose exit drops the mm first */
+	u32 siblings;			/* bit mask: these CPUs are hyper-threads of one core */
 	bool perf_left;			/* perf has counted before, and has left its last values (x86) */
 };
 

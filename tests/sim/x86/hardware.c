@@ -394,6 +394,12 @@ static void core(struct model_config *config, u32 type)
 	config->core_type = type;
 }
 
+/* An Ivy Bridge, of which some events disturb the counters of the other hyper-thread. */
+void sim_ivy_bridge(struct model_config *config)
+{
+	config->signature = 0x306a9;
+}
+
 /* A Skylake, with events that need a second register. */
 void sim_skylake(struct model_config *config)
 {

@@ -26,6 +26,7 @@ void sim_small_core(struct model_config *config);
 void sim_unmasked(struct model_config *config);
 void sim_level(struct model_config *config);
 void sim_no_global(struct model_config *config);
+void sim_ivy_bridge(struct model_config *config);
 void sim_skylake(struct model_config *config);
 void sim_version_6(struct model_config *config);
 void sim_amd_k7(struct model_config *config);
