@@ -6,8 +6,10 @@
 
 #include "scenarios.h"
 
+extern unsigned int *const sim_param_max_stops_per_second;
+
 static const struct scenario *scenario;
-static unsigned int nr_cpus;
+static unsigned int nr_cpus, failing_calls;
 
 static void main_of_machine(void *arg)
 {
@@ -22,8 +24,13 @@ static void main_of_machine(void *arg)
 	sim_load_module();
 	sim_explore_scenario(true);
 	sim_failures.alloc = scenario->alloc;
+	sim_failures.calls = failing_calls;
+	/* Each repetition of ATTACH uses the ration, too. */
+	if (failing_calls)
+		*sim_param_max_stops_per_second = 0;
 	scenario->func();
 	sim_failures.alloc = 0;
+	sim_failures.calls = 0;
 	sim_explore_scenario(false);
 	/* Both in turn: an unload that comes at once ends what has been left, too. */
 	if (!sim_random(3))
@@ -142,8 +149,9 @@ static void shrink(const char *file, const char *tmp)
 
 static void usage(void)
 {
-	fprintf(stderr, "usage: sim [-n RUNS] [-s SEED] [-c CPUS] [-e N] [-v] [-r RECORD] [-w RECORD] [SCENARIO]...\n"
+	fprintf(stderr, "usage: sim [-n RUNS] [-s SEED] [-c CPUS] [-e N] [-f N] [-v] [-r RECORD] [-w RECORD] [SCENARIO]...\n"
 		"	-e: all runs with at most N unusual choices, up to RUNS\n"
+		"	-f: one in N allocations and accesses to user memory fails in an ioctl, which is repeated then\n"
 		"	-v: print the story of each run; twice: with each step\n"
 		"	-w: write the choices of a run that failed, shrunk\n"
 		"	-r: replay them\n");
@@ -235,6 +243,20 @@ static bool is_long(const struct scenario *s)
 	return i < ARRAY_SIZE(names);
 }
 
+/* True for a scenario that counts stops of the machine, or records all calls, if such are repeated. */
+static bool is_exact(const struct scenario *s)
+{
+	static const char *const names[] = {
+		"real", "real_exit_mm_first", "refusals", "attach_pieces", "attach_unlinked",
+		"attach_beyond_room", "beside_attach", "beside_users", "beside_leavers",
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(names) && strcmp(names[i], s->name); i++)
+		;
+	return i < ARRAY_SIZE(names);
+}
+
 int main(int argc, char **argv)
 {
 	const char *replay = NULL, *record = NULL;
@@ -245,7 +267,7 @@ int main(int argc, char **argv)
 
 	fix_addresses(argv);
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	while ((c = getopt(argc, argv, "n:s:c:e:vr:w:")) != -1) {
+	while ((c = getopt(argc, argv, "n:s:c:e:f:vr:w:")) != -1) {
 		switch (c) {
 		case 'n':
 			runs = strtoul(optarg, NULL, 0);
@@ -259,6 +281,9 @@ int main(int argc, char **argv)
 		case 'e':
 			explores = true;
 			deviations = strtoul(optarg, NULL, 0);
+			break;
+		case 'f':
+			failing_calls = strtoul(optarg, NULL, 0);
 			break;
 		case 'v':
 			sim_all_steps = sim_story;
@@ -281,6 +306,8 @@ int main(int argc, char **argv)
 		if (!is_wanted(argv + optind, scenario))
 			continue;
 		found++;
+		if (failing_calls && is_exact(scenario))
+			continue;
 		sim_explores = explores;
 		n = (is_repetition(scenario) || is_long(scenario)) && !argv[optind] ?
 			    DIV_ROUND_UP(runs, 4) : runs;

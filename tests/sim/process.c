@@ -154,7 +154,8 @@ struct file *anon_inode_getfile(const char *name, const struct file_operations *
 
 	(void)flags;
 	might_sleep();
-	if (sim_failures.alloc && sim_choose(2, sim_failures.alloc))
+	if ((sim_failures.alloc && sim_choose(2, sim_failures.alloc)) ||
+	    sim_call_fails(&current->sim->lacked_memory))
 		return ERR_PTR(-ENOMEM);
 	file = calloc(1, sizeof(*file));
 	sim_nr_files++;
@@ -1323,7 +1324,43 @@ int user_open_mem(struct task_struct *task)
 
 /* ---- system calls -------------------------------------------------------------------------- */
 
-static long call_ioctl(struct file *file, unsigned int cmd, void *arg)
+/* The caller's structure, before a call that may fail has changed it. */
+struct saved {
+	void *arg;
+	u32 size;			/* 0: there is none */
+	char copy[512];
+};
+
+static void save(struct saved *s, void *arg)
+{
+	s->arg = arg;
+	s->size = sim_failures.calls && sim_is_user_address(arg) ? *(u32 *)arg : 0;
+	if (s->size > sizeof(s->copy))
+		s->size = 0;
+	memcpy(s->copy, arg, s->size);
+}
+
+/*
+ * True if a call has failed only because sim_failures.calls says so.  It has changed nothing that
+ * another attempt would find.  One that has not noticed that it could not access user memory
+ * has a defect.
+ */
+static bool repeats(const struct saved *s, long ret)
+{
+	struct sim_task *t = current->sim;
+
+	t->may_fail = false;
+	sim_require(!t->faulted || ret < 0, "a call returns %ld, and could not access user memory", ret);
+	if (!(ret == -ENOMEM && t->lacked_memory) && !(ret == -EFAULT && t->faulted))
+		return false;
+	/* What it has put ends at its return. */
+	sim_return_to_user();
+	t->regs.user = false;
+	memcpy(s->arg, s->copy, s->size);
+	return true;
+}
+
+static long call_once(struct file *file, unsigned int cmd, void *arg)
 {
 	struct sim_cpu *cpu;
 	long ret;
@@ -1336,6 +1373,22 @@ static long call_ioctl(struct file *file, unsigned int cmd, void *arg)
 	cpu = sim_this_cpu();
 	sim_require(!cpu->preempt && !cpu->irqs_off && !current->sim->mutexes.n &&
 		    !current->sim->rcu_depth, "a call returns in a wrong context");
+	return ret;
+}
+
+static long call_ioctl(struct file *file, unsigned int cmd, void *arg)
+{
+	struct sim_task *t = current->sim;
+	struct saved saved;
+	long ret;
+
+	save(&saved, arg);
+	do {
+		t->lacked_memory = false;
+		t->faulted = false;
+		t->may_fail = saved.size;
+		ret = call_once(file, cmd, arg);
+	} while (repeats(&saved, ret));
 	return ret;
 }
 

@@ -26,11 +26,24 @@ struct block {
 
 static struct block blocks = { &blocks, &blocks };
 
+/* True if this fails, and the call that the task executes is to be repeated: see repeats(). */
+bool sim_call_fails(bool *what)
+{
+	const struct sim_cpu *cpu = sim_this_cpu();
+
+	if (!sim_failures.calls || !current->sim->may_fail || cpu->in_irq || cpu->in_nmi ||
+	    cpu->irqs_off || cpu->preempt || !sim_choose(2, sim_failures.calls))
+		return false;
+	*what = true;
+	return true;
+}
+
 /* The block's description lies before it, in a page of its own if it is one. */
 /* True if something fails that needs memory. */
 static bool lacks_memory(void)
 {
-	return sim_failures.alloc && sim_choose(2, sim_failures.alloc);
+	return (sim_failures.alloc && sim_choose(2, sim_failures.alloc)) ||
+	       sim_call_fails(&current->sim->lacked_memory);
 }
 
 void *sim_alloc(size_t size, gfp_t gfp, const char *file, int line)
@@ -157,7 +170,8 @@ bool sim_user_write(const void *p, size_t size)
 	SIM_STEP("user memory");
 	if (!sim_is_user_address(p))
 		return false;
-	return !sim_failures.fault || !sim_choose(2, sim_failures.fault);
+	return (!sim_failures.fault || !sim_choose(2, sim_failures.fault)) &&
+	       !sim_call_fails(&current->sim->faulted);
 }
 
 /*

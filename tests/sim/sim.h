@@ -120,6 +120,8 @@ struct sim_task {
 	bool is_new;			/* the fork's probe has not been called */
 	struct task_struct *forked;	/* its fork has not returned: put that at the exit */
 	bool in_call;			/* of the module: ioctl(), mmap(), a fault and so on */
+	bool may_fail;			/* in that call, by sim_failures.calls */
+	bool lacked_memory, faulted;	/* that has happened */
 	bool charge_failed;		/* an allocation of that call */
 	unsigned int not_charged;	/* blocks of memory of that call */
 	unsigned int user_access;	/* user_access_begin() without its end */
@@ -282,9 +284,11 @@ struct sim_failures {
 	bool charge;			/* the memory cgroup is full, and nothing is killed */
 	unsigned int fault;		/* likewise, accesses to user memory */
 	unsigned int signal;		/* likewise, real-time signals */
+	unsigned int calls;		/* likewise, both of the first in ioctl(), which is repeated then */
 };
 
 extern struct sim_failures sim_failures;
+bool sim_call_fails(bool *what);
 void sim_check_charged(void);
 extern bool sim_shows_garbage;		/* the calls' arguments may have bytes as memory that was not written */
 extern struct tracepoint sim_tp_exec, sim_tp_fork, sim_tp_exit, sim_tp_rename;
