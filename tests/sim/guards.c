@@ -164,6 +164,244 @@ void sim_allowed_kinds(void)
 	user_wait(sim_process("moves", 1000, try_allowed, (void *)kinds));
 }
 
+/* ---- what the holder of a set of CPUs may do --------------------------------------------------- */
+
+static int open_cpus(u32 mask)
+{
+	struct vperfctr_open_cpus req = {
+		.size = sizeof(req), .nrwords = 1, .mask = (unsigned long)&mask,
+	};
+
+	return must(user_device_ioctl(VPERFCTR_OPEN_CPUS, &req));
+}
+
+static int fd_of_set;
+
+/* Each call of the interface, by one who may count CPUs, or one who has only the descriptor. */
+static void try_calls_of_set(bool may)
+{
+	struct vperfctr_ring ring = { .size = sizeof(ring), .nrsamples = 8, .watermark = 1 };
+	struct vperfctr_read_cpus read = { .size = sizeof(read), .nrcpus = 2, .nrctrs = 1 };
+	struct vperfctr_control control;
+	struct vperfctr_ctr ctr;
+	const struct {
+		unsigned int cmd;
+		void *arg;
+		int err, err_without;
+	} cases[] = {
+		{ VPERFCTR_READ_CPUS, &read, 0, 0 },
+		{ VPERFCTR_CONTROL, &control, 0, -EPERM },
+		{ VPERFCTR_SUSPEND, NULL, 0, -EPERM },
+		{ VPERFCTR_RESUME, NULL, 0, -EPERM },
+		{ VPERFCTR_SUSPEND, &ring, -EINVAL, -EPERM },
+		{ VPERFCTR_RESUME, &ring, -EINVAL, -EPERM },
+		{ VPERFCTR_RING, &ring, 0, -EPERM },
+		{ VPERFCTR_READ, &read, -ENOTTY, -ENOTTY },
+		{ VPERFCTR_UNLINK, NULL, -ENOTTY, -ENOTTY },
+		{ VPERFCTR_IRESUME, NULL, -ENOTTY, -ENOTTY },
+		{ VPERFCTR_MEMBER, &read, -ENOTTY, -ENOTTY },
+		{ VPERFCTR_INFO, &read, -ENOTTY, -ENOTTY },
+		{ VPERFCTR_OPEN, &read, -ENOTTY, -ENOTTY },
+		{ VPERFCTR_ATTACH, &read, -ENOTTY, -ENOTTY },
+		{ VPERFCTR_OPEN_CPUS, &read, -ENOTTY, -ENOTTY },
+	};
+	unsigned int i;
+	long err;
+
+	sim_fill_control(&control, &ctr, 0);
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		do
+			err = user_ioctl(fd_of_set, cases[i].cmd, cases[i].arg);
+		while (err == -ENOMEM && sim_failures.alloc);
+		sim_require(err == (may ? cases[i].err : cases[i].err_without), "case %u: %ld", i, err);
+	}
+}
+
+static void hold_set(void *arg)
+{
+	user_set_uid(1000);
+	((struct cred *)current->cred)->perfmon = false;
+	try_calls_of_set(false);
+	/* It has all rights in a namespace of its own. */
+	user_set_user_namespace();
+	try_calls_of_set(false);
+	(void)arg;
+}
+
+static void have_set(void *arg)
+{
+	fd_of_set = open_cpus(3);
+	/* Before and after: what is refused changes nothing. */
+	user_wait(user_fork("holds a set", hold_set, NULL));
+	try_calls_of_set(true);
+	user_wait(user_fork("holds a set", hold_set, NULL));
+	user_close(fd_of_set);
+	(void)arg;
+}
+
+void sim_rights_of_set(void)
+{
+	user_wait(sim_process("counts CPUs", 0, have_set, NULL));
+}
+
+/* ---- sums that are read while they change ------------------------------------------------------ */
+
+static bool reads_end;
+
+static void work_on_other(void *arg)
+{
+	while (!READ_ONCE(reads_end)) {
+		user_work(3);
+		user_sleep(1);
+	}
+	(void)arg;
+}
+
+/* Two counters of the same event are equal at each moment, also while a CPU goes. */
+static void read_pairs(void *arg)
+{
+	u64 sums[2][3];
+	struct vperfctr_read_cpus read = {
+		.size = sizeof(read), .nrcpus = 2, .nrctrs = 2, .sums = (unsigned long)sums,
+	};
+	struct vperfctr_control control;
+	struct vperfctr_ctr ctr[2];
+	unsigned int i, k;
+	int fd;
+
+	fd = open_cpus(3);
+	sim_fill_control(&control, &ctr[0], 0);
+	ctr[1] = ctr[0];
+	ctr[0].map = 0;
+	ctr[1].map = 1;
+	control.nractrs = 2;
+	must(user_ioctl(fd, VPERFCTR_CONTROL, &control));
+	for (i = 0; i < 40; i++) {
+		user_work(2);
+		must(user_ioctl(fd, VPERFCTR_READ_CPUS, &read));
+		for (k = 0; k < 2; k++)
+			sim_require(sums[k][1] == sums[k][2], "CPU %u: %llu and %llu events", k, sums[k][1],
+				    sums[k][2]);
+	}
+	WRITE_ONCE(reads_end, true);
+	user_close(fd);
+	(void)arg;
+}
+
+void sim_pairs_of_sums(void)
+{
+	struct task_struct *task[2];
+
+	task[0] = sim_process("reads", 0, read_pairs, NULL);
+	task[1] = sim_process("works", 1000, work_on_other, NULL);
+	while (!READ_ONCE(reads_end)) {
+		sim_sleep_on(NULL, sim_ns() + 500);
+		sim_cpu_down(1);
+		sim_cpu_up(1);
+	}
+	user_wait(task[0]);
+	user_wait(task[1]);
+}
+
+/* ---- accounts of users whose ids have the same hash ---------------------------------------------- */
+
+static bool first_has_opened, second_has_opened;
+
+static void open_to_limit(void *arg)
+{
+	int fd, err;
+
+	while (arg && !READ_ONCE(first_has_opened))
+		user_work(5);
+	fd = must(sim_open(0, VPERFCTR_OPEN_CREAT));
+	do
+		err = sim_open(0, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_OBSERVER);
+	while (err == -ENOMEM && sim_failures.alloc);
+	sim_require(err == -EAGAIN, "a second state: %d", err);
+	if (arg)
+		WRITE_ONCE(second_has_opened, true);
+	else
+		WRITE_ONCE(first_has_opened, true);
+	while (!READ_ONCE(second_has_opened))
+		user_work(5);
+	user_close(fd);
+}
+
+extern unsigned int *const sim_param_max_states_per_user;
+
+/* Each has a limit of its own. */
+void sim_colliding_users(void)
+{
+	struct task_struct *task[2];
+	u32 uid = 1001;
+
+	while (hash_32(uid, 12) != hash_32(1000, 12))
+		uid++;
+	*sim_param_max_states_per_user = 1;
+	task[0] = sim_process("first", 1000, open_to_limit, NULL);
+	task[1] = sim_process("second", uid, open_to_limit, (void *)1UL);
+	user_wait(task[0]);
+	user_wait(task[1]);
+}
+
+/* ---- members that only the holder of the set may change ----------------------------------------- */
+
+static bool is_attached, has_tried;
+static u32 attach_flags;
+
+static void try_own(void *arg)
+{
+	int fd, expected = attach_flags & VPERFCTR_ATTACH_LOCKED ? -EPERM : 0, err;
+
+	while (!READ_ONCE(is_attached))
+		user_work(5);
+	fd = must(sim_open(0, 0));
+	do
+		err = sim_control(fd, 0);
+	while (err == -ENOMEM && sim_failures.alloc);
+	sim_require(err == expected, "CONTROL of the owner: %d, not %d", err, expected);
+	WRITE_ONCE(has_tried, true);
+	user_close(fd);
+	(void)arg;
+}
+
+static void attach_with_flags(void *arg)
+{
+	static const u32 flags[] = { 0, VPERFCTR_ATTACH_LOCKED };
+	struct vperfctr_control header;
+	struct task_struct *task;
+	struct vperfctr_ctr ctr;
+	unsigned int i;
+	int set;
+
+	for (i = 0; i < ARRAY_SIZE(flags); i++) {
+		struct vperfctr_attach req = {
+			.size = sizeof(req), .control = (unsigned long)&header, .flags = flags[i],
+		};
+
+		attach_flags = flags[i];
+		WRITE_ONCE(is_attached, false);
+		WRITE_ONCE(has_tried, false);
+		task = user_fork("is counted", try_own, NULL);
+		sim_fill_control(&header, &ctr, 0);
+		req.tid = task->pid;
+		req.mem_fd = must(user_open_mem(task));
+		set = must(user_device_ioctl(VPERFCTR_ATTACH, &req));
+		WRITE_ONCE(is_attached, true);
+		while (!READ_ONCE(has_tried))
+			user_work(5);
+		user_wait(task);
+		user_close(set);
+		user_close(req.mem_fd);
+	}
+	(void)arg;
+}
+
+void sim_attach_locked(void)
+{
+	user_wait(sim_process("attaches", 1000, attach_with_flags, NULL));
+}
+
 #ifdef SIM_X86
 void sim_allowed_siblings(void)
 {

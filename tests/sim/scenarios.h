@@ -155,6 +155,10 @@ void sim_price_of_open(void);
 void sim_full_cgroup(void);
 void sim_allowed_kinds(void);
 void sim_allowed_siblings(void);
+void sim_rights_of_set(void);
+void sim_pairs_of_sums(void);
+void sim_colliding_users(void);
+void sim_attach_locked(void);
 
 /* limits.c */
 void sim_limit_of_states(void);
