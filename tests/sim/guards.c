@@ -416,6 +416,50 @@ void sim_allowed_siblings(void)
 	user_wait(sim_process("moves", 1000, try_allowed, (void *)events));
 }
 
+/* ---- a set of CPUs, while all processes may read counters -------------------------------------- */
+
+static int control_set(int fd)
+{
+	struct vperfctr_control control;
+	struct vperfctr_ctr ctr;
+	int err;
+
+	sim_fill_control(&control, &ctr, 0);
+	do
+		err = user_ioctl(fd, VPERFCTR_CONTROL, &control);
+	while (err == -ENOMEM && sim_failures.alloc);
+	return err;
+}
+
+static void count_for_readers(void *arg)
+{
+	unsigned int i;
+	u32 mask;
+	int fd, err;
+
+	for (i = 0; i < 6; i++) {
+		mask = 1 + i % 3;
+		fd = open_cpus(mask);
+		if (i < 3) {
+			sim_let_all_read(true);
+			err = control_set(fd);
+			sim_require(err == -EACCES, "CONTROL of the CPUs %#x, with rdpmc=2: %d", mask, err);
+			sim_require(!sim_is_hardware_reserved(), "the hardware is reserved");
+			sim_let_all_read(false);
+		}
+		err = control_set(fd);
+		sim_require(!err, "CONTROL of the CPUs %#x: %d", mask, err);
+		user_close(fd);
+		user_sleep(1000);
+	}
+	(void)arg;
+}
+
+void sim_set_for_readers(void)
+{
+	user_wait(sim_process("counts CPUs", 0, count_for_readers, NULL));
+}
+
 /* ---- a right that ends in a full memory cgroup ------------------------------------------------ */
 
 static unsigned int nr_ready;

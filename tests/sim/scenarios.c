@@ -2243,6 +2243,7 @@ const struct scenario sim_scenarios[] = {
 	{ "shutdown_cpus", sim_shutdown_cpus, 2 },
 	{ "beside_fixed", sim_beside_fixed, 2 },
 	{ "rights_beside_sleepers", sim_rights_beside_sleepers, 2 },
+	{ "set_for_readers", sim_set_for_readers, 2 },
 	{ "full_cgroup", sim_full_cgroup, 3 },
 	{ "allowed_siblings", sim_allowed_siblings, 3, { sim_ivy_bridge, .siblings = 3 } },
 	{ "cpu_wraps", sim_cpu_wraps, 2, { sim_p6 } },

@@ -156,6 +156,7 @@ void sim_full_cgroup(void);
 void sim_allowed_kinds(void);
 void sim_allowed_siblings(void);
 void sim_rights_of_set(void);
+void sim_set_for_readers(void);
 void sim_pairs_of_sums(void);
 void sim_colliding_users(void);
 void sim_attach_locked(void);
