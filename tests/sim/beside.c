@@ -360,6 +360,42 @@ void sim_beside_kill(void)
 	user_wait(task[1]);
 }
 
+/* ---- calls for two states of one thread at the same time ------------------------------------ */
+
+static void map_state(void *arg)
+{
+	user_munmap(sim_must_map((long)arg, 0, PAGE_SIZE));
+}
+
+/* Where a state gets its page, the other one, which counts with it, may be about to get its own. */
+static void be_mapped(void *arg)
+{
+	int fd[2] = { must(sim_open(0, VPERFCTR_OPEN_CREAT)), open_observer(0) };
+	struct task_struct *task[2];
+	u64 before[2];
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		must(control_counter(fd[i], i, 0));
+		before[i] = current->sim->executed;
+	}
+	for (i = 0; i < 2; i++)
+		task[i] = user_fork("maps", map_state, (void *)(long)fd[i]);
+	for (i = 0; i < 2; i++) {
+		while (!READ_ONCE(task[i]->exit_state))
+			user_work(5);
+		user_wait(task[i]);
+	}
+	for (i = 0; i < 2; i++)
+		check(i ? "the observer" : "the own state", fd[i], before[i]);
+	(void)arg;
+}
+
+void sim_beside_mapped(void)
+{
+	user_wait(sim_process("is mapped", 1000, be_mapped, NULL));
+}
+
 /* ---- a set that comes and goes ------------------------------------------------------------- */
 
 static struct task_struct *counted;

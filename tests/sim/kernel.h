@@ -586,11 +586,12 @@ struct mutex { struct sim_lock l; };
 #define mutex_destroy(m)	sim_require(!(m)->l.owner, "a held mutex is destroyed")
 
 void sim_spin_lock(struct sim_lock *lock, const char *file, int line);
+void sim_spin_lock_nested(struct sim_lock *lock, unsigned int subclass, const char *file, int line);
 void sim_spin_unlock(struct sim_lock *lock);
 #define raw_spin_lock(lock)	sim_spin_lock(lock, __FILE__, __LINE__)
-/* The order of locks of one kind is checked by deadlocks only. */
+/* The order of two locks of one kind is checked by deadlocks only. */
 #define SINGLE_DEPTH_NESTING	1
-#define raw_spin_lock_nested(lock, subclass) ({ (void)(subclass); raw_spin_lock(lock); })
+#define raw_spin_lock_nested(lock, subclass) sim_spin_lock_nested(lock, subclass, __FILE__, __LINE__)
 /* The module tries until it has the lock. */
 #define raw_spin_trylock(lock)	({ raw_spin_lock(lock); true; })
 #define raw_spin_unlock(lock)	sim_spin_unlock(lock)

@@ -1245,7 +1245,7 @@ static bool reaches(unsigned int from, unsigned int to)
 	return seen >> to & 1;
 }
 
-static void check_order(const struct sim_held *held, struct sim_lock *lock)
+static void check_order(const struct sim_held *held, struct sim_lock *lock, unsigned int subclass)
 {
 	unsigned int i;
 
@@ -1254,13 +1254,16 @@ static void check_order(const struct sim_held *held, struct sim_lock *lock)
 
 		if (classes[outer].before >> lock->class & 1)
 			continue;
+		/* The caller says that this one is the inner one of two. */
+		if (subclass && outer == lock->class)
+			continue;
 		if (outer == lock->class || reaches(lock->class, outer))
 			sim_fail("lock order: %s inside of %s", lock->name, classes[outer].name);
 		classes[outer].before |= BIT_ULL(lock->class);
 	}
 }
 
-static void check_lock(struct sim_lock *lock, bool spins)
+static void check_lock(struct sim_lock *lock, unsigned int subclass, bool spins)
 {
 	struct sim_cpu *cpu = sim_this_cpu();
 	struct lock_class *class;
@@ -1269,8 +1272,8 @@ static void check_lock(struct sim_lock *lock, bool spins)
 	sim_costs.locks++;
 	sim_require(!cpu->in_nmi, "the lock %s in an NMI", lock->name);
 	class = class_of(lock);
-	check_order(&cpu->spins, lock);
-	check_order(&current->sim->mutexes, lock);
+	check_order(&cpu->spins, lock, subclass);
+	check_order(&current->sim->mutexes, lock, subclass);
 	if (!spins)
 		return;
 	class->in_irq |= cpu->in_irq;
@@ -1303,11 +1306,11 @@ static bool is_free(void *arg)
 	return !((struct sim_lock *)arg)->owner;
 }
 
-void sim_spin_lock(struct sim_lock *lock, const char *file, int line)
+void sim_spin_lock_nested(struct sim_lock *lock, unsigned int subclass, const char *file, int line)
 {
 	preempt_disable();
 	sim_step(lock->name, file, line);
-	check_lock(lock, true);
+	check_lock(lock, subclass, true);
 	sim_touch(lock, sizeof(*lock), true);
 	if (lock->owner == sim_this_cpu())
 		sim_failed(file, line, "the lock %s is held by this CPU: a deadlock", lock->name);
@@ -1318,6 +1321,11 @@ void sim_spin_lock(struct sim_lock *lock, const char *file, int line)
 	if (!sim_this_cpu()->spins.n)
 		sim_this_cpu()->spins_step = sim_steps;
 	hold(&sim_this_cpu()->spins, lock);
+}
+
+void sim_spin_lock(struct sim_lock *lock, const char *file, int line)
+{
+	sim_spin_lock_nested(lock, 0, file, line);
 }
 
 void sim_spin_unlock(struct sim_lock *lock)
@@ -1335,7 +1343,7 @@ static int lock_mutex(struct mutex *m, bool killable)
 {
 	might_sleep();
 	sim_touch(m, sizeof(*m), true);
-	check_lock(&m->l, false);
+	check_lock(&m->l, 0, false);
 	sim_require(m->l.owner != current, "the mutex %s is held by this task", m->l.name);
 	while (m->l.owner) {
 		/* Without a step, in which the lock could be released. */

@@ -2218,6 +2218,7 @@ const struct scenario sim_scenarios[] = {
 	{ "beside", sim_beside, 2 },
 	{ "beside_family", sim_beside_family, 3 },
 	{ "beside_kill", sim_beside_kill, 3 },
+	{ "beside_mapped", sim_beside_mapped, 3 },
 	{ "beside_suspend", sim_beside_suspend, 3 },
 	{ "beside_attach", sim_beside_attach, 3 },
 	{ "beside_overflow", sim_beside_overflow, 2 },

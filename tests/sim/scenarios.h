@@ -103,6 +103,7 @@ void sim_beside_page(void);
 void sim_beside(void);
 void sim_beside_family(void);
 void sim_beside_kill(void);
+void sim_beside_mapped(void);
 void sim_beside_suspend(void);
 void sim_beside_attach(void);
 void sim_beside_users(void);
