@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,6 +20,9 @@
 int perfex_main(int argc, char **argv);
 
 static char dir[64], out[16384], err[16384];
+
+/* Bytes of a file that perfex can write, as on a disk that is full then; 0: any. */
+static rlim_t most_written;
 
 static inline const char *in_dir(const char *name)
 {
@@ -87,6 +91,8 @@ static inline pid_t start(char **argv)
 	pid = fork();
 	if (pid)
 		return pid;
+	if (most_written)
+		setrlimit(RLIMIT_FSIZE, &(struct rlimit){ most_written, most_written });
 	redirect("out", STDOUT_FILENO);
 	redirect("err", STDERR_FILENO);
 	/* perfex must not inherit what the tests were started with, and what libcheck opens. */

@@ -11,6 +11,7 @@
 #include "output.h"
 #include "perfex-command.h"
 #include "perfex.h"
+#include "sample-builder.h"
 
 #define OLD		"precious\n"
 #define NEW		"1000000,,cycles:u,"
@@ -151,6 +152,118 @@ START_TEST(failing_plot)
 	is_message("gnuplot, which draws, is not installed");
 	is_old("file.svg");
 	is_clean();
+}
+END_TEST
+
+/* ---- no room -------------------------------------------------------------------------------- */
+
+#define ROOM		256	/* bytes: more than a message, and less than any of the outputs */
+
+/* Each has more to write than there is room; COUNTS and SAMPLES are files to read. */
+static const char *const full[][6] = {
+	{ "diff", "COUNTS", "COUNTS" },
+	{ "diff", "-j", "COUNTS", "COUNTS" },
+	{ "diff", "-v", "SAMPLES", "SAMPLES" },
+	{ "merge", "COUNTS" },
+	{ "merge", "-j", "COUNTS" },
+	{ "merge", "-x,", "COUNTS" },
+	{ "report", "-i", "SAMPLES" },
+	{ "report", "-j", "-i", "SAMPLES" },
+	{ "report", "-i", "SAMPLES", "--export=svg" },
+	{ "report", "-i", "SAMPLES", "--export=folded" },
+	{ "report", "-i", "SAMPLES", "--export=pprof" },
+	{ "report", "-i", "SAMPLES", "--export=firefox" },
+	{ "report", "-i", "SAMPLES", "--export=script" },
+	{ "report", "-i", "SAMPLES", "--export=perf" },
+	{ "script", "-i", "SAMPLES" },
+	{ "plot", "INTERVALS" },
+	{ "list" },
+	{ "-i" },
+};
+
+/* Functions without names, each of which is a row. */
+static void write_samples(void)
+{
+	static const uint64_t counts[] = { 100000 };
+	uint64_t i;
+
+	put_header(in_dir("samples"), 0);
+	put_event(0, 1000, "instructions:u");
+	for (i = 0; i < 64; i++) {
+		put_mapping(10, 0, 0x10000 * (i + 1), 0x10000 * (i + 2), 0, in_dir(i & 1 ? "one" : "two"));
+		snprintf(text, sizeof(text), "thread %u", (unsigned int)i);
+		put_task(RECORD_COMM, 10, (uint32_t)(10 + i), 0, text);
+		put_sample(10, (uint32_t)(10 + i), 5 + i, 0x10000 * (i + 1) + 7 * i * i);
+	}
+	put_end(1, counts);
+	put_close();
+}
+
+static void write_inputs(void)
+{
+	FILE *counts = fopen(in_dir("counts"), "w"), *intervals = fopen(in_dir("intervals"), "w");
+	unsigned int i;
+
+	for (i = 0; i < 20; i++) {
+		fprintf(counts, "{\"counter-value\" : \"1000000\", \"unit\" : \"\", \"event\" : \"event-%u\"}\n", i);
+		fprintf(intervals, "{\"interval\" : %u, \"counter-value\" : \"%u\", \"unit\" : \"\", \"event\" : \"x\"}\n",
+			i + 1, i);
+	}
+	fclose(counts);
+	fclose(intervals);
+	write_samples();
+}
+
+/* Run a line of the table; file: for -o, or NULL.  Return: perfex's exit status */
+static int run_full(const char *const *words, const char *file)
+{
+	static char room[6][128];
+	char *args[10] = { "perfex" };
+	unsigned int n = 1, i;
+
+	for (i = 0; i < 6 && words[i]; i++) {
+		const bool is_command = !i && words[i][0] != '-';
+
+		snprintf(room[i], sizeof(room[i]), "%s", !strcmp(words[i], "COUNTS") ? in_dir("counts") :
+			 !strcmp(words[i], "SAMPLES") ? in_dir("samples") :
+			 !strcmp(words[i], "INTERVALS") ? in_dir("intervals") : words[i]);
+		if (is_command)
+			args[n++] = room[i];
+		/* behind the name of the command, and in front of the program that is counted */
+		if (!i && file) {
+			args[n++] = "-o";
+			args[n++] = (char *)file;
+		}
+		if (!is_command)
+			args[n++] = room[i];
+	}
+	args[n] = NULL;
+	return finish(start(args));
+}
+
+/* The disk is full, or the output ends early for another reason. */
+START_TEST(no_room)
+{
+	const bool plots = !strcmp(full[_i][0], "plot");
+	const char *name = plots ? "file.svg" : "file";
+	char file[128];
+
+	snprintf(file, sizeof(file), "%s", in_dir(name));
+	write_inputs();
+	write_file(name, OLD);
+	/* There is enough to write. */
+	ck_assert_int_eq(run_full(full[_i], file), 0);
+	ck_assert_int_gt(status_of(name).st_size, ROOM);
+	write_file(name, OLD);
+	most_written = ROOM;
+	ck_assert_int_eq(run_full(full[_i], file), 125);
+	is_message(": File too large");
+	is_old(name);
+	is_clean();
+	if (plots)
+		return;
+	ck_assert_int_eq(run_full(full[_i], NULL), 125);
+	is_message("cannot write to standard output: File too large");
 }
 END_TEST
 
@@ -413,6 +526,7 @@ static Suite *suite(void)
 	tcase_set_timeout(t, 60);
 	tcase_add_loop_test(t, failing_run, 0, ARRAY_SIZE(failing));
 	tcase_add_test(t, failing_plot);
+	tcase_add_loop_test(t, no_room, 0, ARRAY_SIZE(full));
 	tcase_add_test(t, interrupted);
 	tcase_add_test(t, input_as_output);
 	tcase_add_test(t, file_is_kept);

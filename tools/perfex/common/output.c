@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -200,16 +201,43 @@ int output_open_descriptor(struct output *out, int fd, struct error *e)
 		fail_with(e, "cannot write to descriptor %d: %s", fd, strerror(errno));
 }
 
+/* stdio has forgotten why an earlier write failed.  A disk that was full still is. */
+static int error_before(FILE *f)
+{
+	struct rlimit most;
+	struct stat st;
+	int err = EIO;
+
+	if (fstat(fileno(f), &st) || !S_ISREG(st.st_mode))
+		return err;
+	if (!getrlimit(RLIMIT_FSIZE, &most) && (rlim_t)st.st_size >= most.rlim_cur)
+		err = EFBIG;
+	else if (fallocate(fileno(f), FALLOC_FL_KEEP_SIZE, st.st_size, 65536) &&
+		 (errno == ENOSPC || errno == EDQUOT))
+		err = errno;
+	return err;
+}
+
 int output_error(FILE *f)
 {
 	int fd;
 
 	errno = 0;
 	if (fflush(f) || ferror(f))
-		return errno ? errno : EIO;
+		return errno ? errno : error_before(f);
 	/* Some file systems report what could not be written when it is closed. */
 	fd = dup(fileno(f));
 	return fd >= 0 && close(fd) ? errno : 0;
+}
+
+int output_flush(FILE *f, const struct showing *show, struct error *e)
+{
+	const int err = output_error(f);
+
+	if (!err)
+		return 0;
+	return show->file ? fail_with(e, "cannot write to '%s': %s", show->file, strerror(err)) :
+			    fail_with(e, "cannot write to standard output: %s", strerror(err));
 }
 
 int output_publish(struct output *out)

@@ -75,6 +75,13 @@ int output_close(struct output *out, bool keep);
 int output_error(FILE *f);
 
 /*
+ * Write what is buffered for the output of the options.  A child that has printed must do that:
+ * its parent cannot see whether it has failed.
+ * Return: 0, or -1 with *e.
+ */
+int output_flush(FILE *f, const struct showing *show, struct error *e);
+
+/*
  * Open the output of -o or --log-fd.
  * Return: 1; 0: the options name none; -1: *e.
  */

@@ -8,6 +8,7 @@
 
 #include "json-counts.h"
 #include "json.h"
+#include "output.h"
 #include "report.h"
 #include "sample-file.h"
 #include "work.h"
@@ -270,7 +271,7 @@ static int diff_in_child(void *arg, struct error *e)
 		if (share && d.nr)
 			qsort(d.row, d.nr, sizeof(*d.row), compare_changes);
 		print_differences(r->out, &d, &o->show, share);
-		fflush(r->out);
+		err = output_flush(r->out, &o->show, e);
 	}
 	differences_free(&d);
 	return err;

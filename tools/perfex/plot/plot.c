@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "json-counts.h"
+#include "output.h"
 
 #define MAX_PANELS	12
 #define MAX_CURVES	28	/* each of 7 colours with each of 4 sorts of dashes */
@@ -320,6 +321,14 @@ static void print_script(FILE *f, const struct plot *plot, const char *title)
 	fputs("unset multiplot\n", f);
 }
 
+/* gnuplot would draw the first part of a script. */
+static int check_script(FILE *f, struct error *e)
+{
+	const int err = output_error(f);
+
+	return err ? fail_with(e, "cannot write to a temporary file: %s", strerror(err)) : 0;
+}
+
 /* Return: all that can be read from a descriptor, allocated, or NULL. */
 static char *read_all(int fd)
 {
@@ -357,7 +366,6 @@ static char *run_gnuplot(FILE *script, struct error *e)
 		fail_with(e, "cannot make a pipe: %s", strerror(errno));
 		return NULL;
 	}
-	fflush(script);
 	rewind(script);
 	signal(SIGCHLD, SIG_DFL);
 	pid = fork();
@@ -536,6 +544,9 @@ int plot_counts(FILE *out, const struct file_list *files, const struct event_lis
 		err = make_curves(plot, &records, events, name, e);
 	if (!err) {
 		print_script(gnuplot, plot, title);
+		err = check_script(gnuplot, e);
+	}
+	if (!err) {
 		picture = run_gnuplot(gnuplot, e);
 		err = picture ? 0 : -1;
 	}

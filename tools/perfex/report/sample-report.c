@@ -549,13 +549,9 @@ struct request {
 static int report_in_child(void *arg, struct error *e)
 {
 	const struct request *r = arg;
-	int err = report_here(r->out, r->o, e), code = output_error(r->out);
+	const int err = report_here(r->out, r->o, e);
 
-	if (err || !code)
-		return err;
-	if (r->o->show.file)
-		return fail_with(e, "cannot write to '%s': %s", r->o->show.file, strerror(code));
-	return fail_with(e, "cannot write to standard output: %s", strerror(code));
+	return err ? err : output_flush(r->out, &r->o->show, e);
 }
 
 int report_samples(FILE *out, const struct reporting *o, struct error *e)
