@@ -86,14 +86,18 @@ static char *take_string(char **p)
 	return start;
 }
 
-/* Take a number or a word.  The character after it is returned in *after, as it is cut off. */
+/*
+ * Take a number or a word, such as null.  Nothing else has no quotes, and it may be printed.
+ * The character after it is returned in *after, as it is cut off.
+ */
 static char *take_word(char **p, char *after)
 {
 	char *start = *p;
 
-	*p += strcspn(*p, ",} \t\r\n");
+	while (isalnum((unsigned char)**p) || (**p && strchr("+-.", **p)))
+		(*p)++;
 	*after = **p;
-	if (*p == start || !*after)
+	if (*p == start || !*after || !strchr(",} \t\r\n", *after))
 		return NULL;
 	*(*p)++ = '\0';
 	return start;

@@ -674,6 +674,12 @@ void waiting_end(struct waiting *w);
  */
 void replace_controls(char *text);
 
+/*
+ * Copy as much of a text as there is room for, as replace_controls() leaves it.
+ * Return: buf
+ */
+char *plain_text(char *buf, size_t size, const char *text);
+
 /* Return: the length of the character that begins there; 0: replace_controls() replaces it */
 size_t text_length(const char *text);
 

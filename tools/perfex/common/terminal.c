@@ -104,6 +104,14 @@ void replace_controls(char *text)
 	}
 }
 
+char *plain_text(char *buf, size_t size, const char *text)
+{
+	snprintf(buf, size, "%s", text);
+	/* The last character may be cut off. */
+	replace_controls(buf);
+	return buf;
+}
+
 static bool plain_numbers;
 
 void thousands_off(void)

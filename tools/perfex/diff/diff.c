@@ -209,6 +209,7 @@ static void print_differences(FILE *f, const struct differences *d, const struct
 			      bool share)
 {
 	unsigned int i, shown = share && !show->verbose && d->nr > SHOWN ? SHOWN : d->nr;
+	char old[MAX_PATH_NAME], new[MAX_PATH_NAME];
 
 	if (show->style == STYLE_JSON) {
 		for (i = 0; i < d->nr; i++)
@@ -216,7 +217,8 @@ static void print_differences(FILE *f, const struct differences *d, const struct
 		return;
 	}
 	fprintf(f, "\n %s in '%s' and in '%s':\n\n%*s  ", share ? "Shares of functions" : "Counts",
-		d->files[0], d->files[1], share ? 9 : 20, "old");
+		plain_text(old, sizeof(old), d->files[0]), plain_text(new, sizeof(new), d->files[1]),
+		share ? 9 : 20, "old");
 	fprintf(f, "%*s  %9s\n\n", share ? 9 : 20, "new", "change");
 	for (i = 0; i < shown; i++) {
 		print_value(f, &d->row[i], 0, share);

@@ -29,8 +29,10 @@ static void print_comm(FILE *f, const char *name)
 static void print_dso(FILE *f, const struct profile *p, uint32_t file)
 {
 	const char *path = file > FILE_KERNEL ? string_of(p, file_of(p, file)->path) : NULL;
+	char plain[MAX_PATH_NAME];
 
-	fprintf(f, "(%s)", file == FILE_KERNEL ? "[kernel.kallsyms]" : path && *path ? path : "[unknown]");
+	fprintf(f, "(%s)", file == FILE_KERNEL ? "[kernel.kallsyms]" :
+		path && *path ? plain_text(plain, sizeof(plain), path) : "[unknown]");
 }
 
 static void print_frame(FILE *f, const struct profile *p, const struct profile_location *location,

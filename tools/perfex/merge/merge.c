@@ -181,6 +181,7 @@ static const char *number(char *buf, size_t size, const struct row *row, double 
 static void print_text(FILE *f, const struct row *row)
 {
 	char sum[THOUSANDS_LEN] = "-", mean[32], least[32], most[32], imbalance[32] = "-";
+	char least_file[19], most_file[19];	/* as wide as the columns */
 
 	if (row->whole)
 		thousands(sum, row->counts);
@@ -192,7 +193,8 @@ static void print_text(FILE *f, const struct row *row)
 		number(least, sizeof(least), row, row->least), number(most, sizeof(most), row, row->most),
 		imbalance, row->name, *row->unit ? ": " : "", row->unit);
 	if (row->least_file != row->most_file)
-		fprintf(f, "%20s %18s %18.18s %18.18s\n", "", "", row->least_file, row->most_file);
+		fprintf(f, "%20s %18s %18s %18s\n", "", "", plain_text(least_file, sizeof(least_file), row->least_file),
+			plain_text(most_file, sizeof(most_file), row->most_file));
 }
 
 static void print_csv(FILE *f, const struct row *row, const char *sep)

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Files of counts and of samples that others have sent: what perfex merge, diff, plot and script
+ * print of them cannot command a terminal, and takes bounded time and memory.
+ */
+#include <check.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "perfex-command.h"
+#include "perfex.h"
+#include "sample-builder.h"
+
+/* A terminal would change its title, and go on in red. */
+#define COMMANDS	"\x1b]0;title\x07\x1b[31m"
+
+static char *write_file(const char *name, const char *content)
+{
+	static char paths[4][128], *path;
+	static unsigned int next;
+	FILE *f = fopen(in_dir(name), "w");
+
+	ck_assert_ptr_nonnull(f);
+	fputs(content, f);
+	fclose(f);
+	path = paths[next++ % 4];
+	snprintf(path, sizeof(paths[0]), "%s", in_dir(name));
+	return path;
+}
+
+/* Nothing that perfex has printed is a control, but for tabs and the ends of lines. */
+static void is_plain(const char *printed)
+{
+	size_t length;
+
+	for (; *printed; printed += length) {
+		length = *printed == '\n' || *printed == '\t' ? 1 : text_length(printed);
+		ck_assert_msg(length, "a control %#x", (unsigned char)*printed);
+	}
+}
+
+/* ---- text that is printed -------------------------------------------------------------------- */
+
+/* JSON has no words but numbers, true, false and null; perf writes no others. */
+static const char *const words[] = {
+	"{\"counter-value\" : \"1\", \"unit\" : \"\", \"event\" : " COMMANDS "}\n",
+	"{\"counter-value\" : \"1\", \"unit\" : " COMMANDS ", \"event\" : \"a\"}\n",
+	"{\"cpu\" : " COMMANDS ", \"counter-value\" : \"1\", \"unit\" : \"\", \"event\" : \"a\"}\n",
+	"{\"thread\" : \"" COMMANDS "\", \"counter-value\" : \"1\", \"unit\" : \"" COMMANDS "\", \"event\" : \"" COMMANDS "\"}\n",
+	"{\"counter-value\" : \"1\", \"unit\" : \"\\u001b\\u009b\\u202e\", \"event\" : \"\\ud800\\u0007\"}\n",
+	"{\"metric\" : " COMMANDS ", \"metric-value\" : 1, \"metric-unit\" : " COMMANDS "}\n",
+};
+
+START_TEST(words_of_counts)
+{
+	char *a = write_file("a", words[_i]);
+
+	perfex("merge", a, a);
+	is_plain(out);
+	is_plain(err);
+	perfex("merge", "-x,", a);
+	is_plain(out);
+	perfex("diff", a, a);
+	is_plain(out);
+	is_plain(err);
+	perfex("diff", "-j", a, a);
+	is_plain(out);
+}
+END_TEST
+
+/* "perfex merge /home/USER/" and a star: the names are those of the user. */
+START_TEST(names_of_files)
+{
+	char *few = write_file("few" COMMANDS, "{\"counter-value\" : \"1\", \"unit\" : \"\", \"event\" : \"a\"}\n");
+	char *many = write_file("many" COMMANDS, "{\"counter-value\" : \"9\", \"unit\" : \"\", \"event\" : \"a\"}\n");
+
+	ck_assert_int_eq(perfex("merge", few, many), 0);
+	has(out, "few?]0;");
+	is_plain(out);
+	ck_assert_int_eq(perfex("merge", "-j", few, many), 0);
+	is_plain(out);
+	ck_assert_int_eq(perfex("diff", few, many), 0);
+	has(out, "few?]0;");
+	is_plain(out);
+}
+END_TEST
+
+/* The path of a mapping, which the recorded program has chosen. */
+START_TEST(paths_of_samples)
+{
+	static const char *const exports[] = { "script", "folded", "svg", "firefox" };
+	char export[32], *file;
+	unsigned int i;
+
+	put_header(in_dir("s"), 0);
+	put_event(0, 1000, "instructions:u");
+	put_mapping(10, 0, 0x10000, 0x20000, 0, "/tmp/lib" COMMANDS "\n\t   1 main (/bin/true)");
+	put_sample(10, 10, 5, 0x10000);
+	put_end(1, (uint64_t []){ 1000 });
+	put_close();
+	file = strdup(in_dir("s"));
+	ck_assert_int_eq(perfex("script", "-i", file), 0);
+	is_plain(out);
+	has(out, "(/tmp/lib?]0;title??[31m??   1 main (/bin/true))\n");
+	for (i = 0; i < ARRAY_SIZE(exports); i++) {
+		snprintf(export, sizeof(export), "--export=%s", exports[i]);
+		ck_assert_int_eq(perfex("report", "-i", file, export), 0);
+		is_plain(out);
+	}
+	ck_assert_int_eq(perfex("report", "-v", "-i", file, "--sort=dso,symbol,line", "--callers", "--callees"), 0);
+	is_plain(out);
+	ck_assert_int_eq(perfex("report", "-j", "-i", file, "--sort=dso,symbol,line"), 0);
+	is_plain(out);
+	ck_assert_int_eq(perfex("diff", file, file), 0);
+	is_plain(out);
+	free(file);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *s = suite_create("perfex-received");
+	TCase *t = tcase_create("received");
+
+	tcase_add_checked_fixture(t, command_setup, command_teardown);
+	tcase_set_timeout(t, 60);
+	tcase_add_loop_test(t, words_of_counts, 0, ARRAY_SIZE(words));
+	tcase_add_test(t, names_of_files);
+	tcase_add_test(t, paths_of_samples);
+	suite_add_tcase(s, t);
+	return s;
+}
+
+int main(void)
+{
+	SRunner *sr = srunner_create(suite());
+	int failed;
+
+	srunner_run_all(sr, CK_NORMAL);
+	failed = srunner_ntests_failed(sr);
+	srunner_free(sr);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
