@@ -117,6 +117,41 @@ START_TEST(paths_of_samples)
 }
 END_TEST
 
+/* ---- numbers ---------------------------------------------------------------------------------- */
+
+/* Numbers that no integer can hold, and sums that no double can. */
+START_TEST(numbers)
+{
+	static const char *const values[] = { "1e300", "-1e300", "-5", "9223372036854775807", "1e19", "-0", "1e-320" };
+	char content[256], *a, *b;
+	size_t i, k;
+
+	for (i = 0; i < ARRAY_SIZE(values); i++)
+		for (k = 0; k < ARRAY_SIZE(values); k++) {
+			snprintf(content, sizeof(content), "{\"counter-value\" : \"%s\", \"unit\" : \"\", \"event\" : \"a\"}\n", values[i]);
+			a = write_file("a", content);
+			snprintf(content, sizeof(content), "{\"counter-value\" : \"%s\", \"unit\" : \"\", \"event\" : \"a\"}\n", values[k]);
+			b = write_file("b", content);
+			ck_assert_int_eq(perfex("diff", a, b), 0);
+			ck_assert_uint_lt(strlen(out), 300);
+			has_not(out, "18,446,744,073,709,551,6");
+			has_not(out, "inf");
+			ck_assert_int_eq(perfex("diff", "-j", a, b), 0);
+			has_not(out, "inf");
+			ck_assert_int_eq(perfex("merge", a, b), 0);
+			ck_assert_uint_lt(strlen(out), 400);
+			has_not(out, "inf");
+			ck_assert_int_eq(perfex("merge", "-j", a, b), 0);
+			has_not(out, "inf\n");
+			has_not(out, "inf,");
+			has_not(out, "inf}");
+		}
+	a = write_file("a", "{\"counter-value\" : \"1.7e308\", \"unit\" : \"\", \"event\" : \"a\"}\n");
+	ck_assert_int_eq(perfex("merge", a, a), 125);
+	is_message("is no count");
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("perfex-received");
@@ -127,6 +162,7 @@ static Suite *suite(void)
 	tcase_add_loop_test(t, words_of_counts, 0, ARRAY_SIZE(words));
 	tcase_add_test(t, names_of_files);
 	tcase_add_test(t, paths_of_samples);
+	tcase_add_test(t, numbers);
 	suite_add_tcase(s, t);
 	return s;
 }

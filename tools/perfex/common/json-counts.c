@@ -13,6 +13,9 @@
 #define MAX_FIELDS	32
 #define MAX_RECORDS	(1U << 22)
 
+/* No count is larger, and sums of such numbers have a value. */
+#define MAX_VALUE	1e300
+
 struct field {
 	char *key, *value;	/* without quotes */
 };
@@ -170,7 +173,7 @@ static bool parse_double(const char *text, double *value)
 	if (!text || !(isdigit((unsigned char)*text) || *text == '-'))
 		return false;
 	*value = strtod(text, &end);
-	return !*end && isfinite(*value);
+	return !*end && fabs(*value) <= MAX_VALUE;
 }
 
 /* A count is whole, and may be larger than a double can hold: "123.000000". */

@@ -26,6 +26,10 @@ struct records {
 	struct count_record *record;
 };
 
+/* Counts and percent from here on are printed with an exponent.  Such a count is wrong, but may come. */
+#define WIDE_COUNT	1e18
+#define WIDE_PERCENT	1e8
+
 /* Read a file; "-" is standard input.  Return: 0, or -1 with *e.  Free it in both cases. */
 int records_read(struct records *records, const char *name, struct error *e);
 

@@ -177,7 +177,9 @@ static void print_value(FILE *f, const struct difference *row, unsigned int file
 		fprintf(f, "%*s", share ? 9 : 20, "-");
 	else if (share)
 		fprintf(f, "%8.2f%%", row->value[file]);
-	else if (row->value[file] == floor(row->value[file]))
+	else if (fabs(row->value[file]) >= WIDE_COUNT)
+		fprintf(f, "%20.9g", row->value[file]);
+	else if (row->value[file] >= 0 && row->value[file] == floor(row->value[file]))
 		fprintf(f, "%20s", thousands(buf, (uint64_t)row->value[file]));
 	else
 		fprintf(f, "%20.3f", row->value[file]);
@@ -185,12 +187,12 @@ static void print_value(FILE *f, const struct difference *row, unsigned int file
 
 static void print_change(FILE *f, const struct difference *row, bool share)
 {
-	if (share)
-		fprintf(f, "  %+8.2f%%", change_of(row));
-	else if (!row->in[0] || !row->in[1] || row->value[0] <= 0)
+	const double percent = share ? change_of(row) : 100 * change_of(row) / row->value[0];
+
+	if (!share && (!row->in[0] || !row->in[1] || row->value[0] <= 0 || !isfinite(percent)))
 		fprintf(f, "  %9s", "-");
 	else
-		fprintf(f, "  %+8.2f%%", 100 * change_of(row) / row->value[0]);
+		fprintf(f, fabs(percent) < WIDE_PERCENT ? "  %+8.2f%%" : "  %+8.3g%%", percent);
 }
 
 static void print_json(FILE *f, const struct difference *row, bool share)

@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "json.h"
@@ -167,14 +168,15 @@ static double mean_of(const struct row *row)
 /* In percent; negative: there is none. */
 static double imbalance_of(const struct row *row)
 {
-	const double mean = mean_of(row);
+	const double mean = mean_of(row), imbalance = mean > 0 ? 100 * (row->most / mean - 1) : -1;
 
-	return mean > 0 ? 100 * (row->most / mean - 1) : -1;
+	return isfinite(imbalance) ? imbalance : -1;
 }
 
+/* No counter reaches numbers that do not fit into a column. */
 static const char *number(char *buf, size_t size, const struct row *row, double value)
 {
-	snprintf(buf, size, row->metric || *row->unit ? "%.3f" : "%.0f", value);
+	snprintf(buf, size, fabs(value) >= WIDE_COUNT ? "%.9g" : row->metric || *row->unit ? "%.3f" : "%.0f", value);
 	return buf;
 }
 
@@ -188,7 +190,8 @@ static void print_text(FILE *f, const struct row *row)
 	else if (!row->metric)
 		number(sum, sizeof(sum), row, row->values);
 	if (imbalance_of(row) >= 0)
-		snprintf(imbalance, sizeof(imbalance), "%.2f%%", imbalance_of(row));
+		snprintf(imbalance, sizeof(imbalance), imbalance_of(row) < WIDE_PERCENT ? "%.2f%%" : "%.3g%%",
+			 imbalance_of(row));
 	fprintf(f, "%20s %18s %18s %18s %9s  %s%s%s\n", sum, number(mean, sizeof(mean), row, mean_of(row)),
 		number(least, sizeof(least), row, row->least), number(most, sizeof(most), row, row->most),
 		imbalance, row->name, *row->unit ? ": " : "", row->unit);

@@ -10,6 +10,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -130,6 +131,8 @@ static int add_record(struct plot *plot, const struct count_record *r, int what,
 				 MAX_CURVES);
 	if (r->counted)
 		point.value = value_of(r, what, r->at - from);
+	/* A length may be next to nothing. */
+	point.counted = r->counted && isfinite(point.value);
 	return add_point(curve, &point, e);
 }
 
