@@ -5,6 +5,7 @@
  */
 #include <check.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "perfex-command.h"
@@ -152,6 +153,55 @@ START_TEST(numbers)
 }
 END_TEST
 
+/* ---- time and memory -------------------------------------------------------------------------- */
+
+#define MANY		200000
+
+/* Names that are all different: each was compared with all before it. */
+START_TEST(many_counts)
+{
+	FILE *f = fopen(in_dir("many"), "w");
+	struct rusage before, after;
+	unsigned int i;
+
+	for (i = 0; i < MANY; i++)
+		fprintf(f, "{\"counter-value\" : \"1\", \"unit\" : \"\", \"event\" : \"a name that begins as others do %u\"}\n", i);
+	fclose(f);
+	getrusage(RUSAGE_CHILDREN, &before);
+	ck_assert_int_eq(perfex("merge", "-x,", (char *)in_dir("many"), "-o", "/dev/null"), 0);
+	ck_assert_int_eq(perfex("diff", (char *)in_dir("many"), (char *)in_dir("many"), "-o", "/dev/null"), 0);
+	getrusage(RUSAGE_CHILDREN, &after);
+	ck_assert_int_lt(after.ru_utime.tv_sec - before.ru_utime.tv_sec, 15);
+}
+END_TEST
+
+#define MAX_MEMORY	(400 << 10)	/* KiB; the sanitizer needs as much again */
+
+static void check_memory(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_CHILDREN, &usage);
+	ck_assert_int_lt(usage.ru_maxrss, MAX_MEMORY);
+}
+
+/* A line without end: a hole, which has no bytes on the disk. */
+START_TEST(long_line)
+{
+	char *hole = write_file("hole", "{\"counter-value\" : \"1\", \"unit\" : \"");
+	char *counts = write_file("counts", "{\"counter-value\" : \"1\", \"unit\" : \"\", \"event\" : \"a\"}\n");
+
+	ck_assert_int_eq(truncate(hole, (off_t)2 << 30), 0);
+	ck_assert_int_eq(perfex("merge", counts, hole), 125);
+	is_message("hole', line 1, is ");
+	ck_assert_int_eq(perfex("diff", counts, hole), 125);
+	is_message("hole', line 1, is ");
+	ck_assert_int_eq(perfex("plot", hole, "-o", (char *)in_dir("p.svg")), 125);
+	is_message("hole', line 1, is ");
+	check_memory();
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("perfex-received");
@@ -163,6 +213,8 @@ static Suite *suite(void)
 	tcase_add_test(t, names_of_files);
 	tcase_add_test(t, paths_of_samples);
 	tcase_add_test(t, numbers);
+	tcase_add_test(t, many_counts);
+	tcase_add_test(t, long_line);
 	suite_add_tcase(s, t);
 	return s;
 }

@@ -159,7 +159,7 @@ void hash_table_free(struct hash_table *t)
 	uint32_t i;
 
 	for (i = 1; t->text && i < t->nr; i++)
-		free(((char **)t->items)[i]);
+		free(*(char *const *)item_at(t, i));
 	free(t->items);
 	free(t->slots);
 	t->items = NULL;

@@ -12,7 +12,7 @@ struct hash_table {
 	uint32_t nr;		/* with item 0, which no key finds */
 	uint32_t room;
 	size_t size, key;	/* bytes of an item and of its key */
-	bool text;		/* items are char *, and the text is the key */
+	bool text;		/* items begin with a char *, and the text is the key */
 	uint32_t *slots;	/* numbers of items, 0: free */
 	size_t nrslots;
 };

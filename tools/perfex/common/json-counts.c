@@ -13,6 +13,11 @@
 #define MAX_FIELDS	32
 #define MAX_RECORDS	(1U << 22)
 
+/* More than any line has, and than all names of events, units, CPUs and threads of a file take. */
+#define MAX_LINE	(1U << 16)
+#define MAX_TEXTS	(1U << 26)
+#define SIZE_OF_TEXT	64	/* besides its bytes */
+
 /* No count is larger, and sums of such numbers have a value. */
 #define MAX_VALUE	1e300
 
@@ -190,11 +195,23 @@ static bool parse_whole(const char *text, uint64_t *n)
 	return !errno && !*end;
 }
 
+/* Return: the file's copy of a text; NULL: there is no memory, or the file has too many of them */
+static const char *keep_text(struct records *records, const char *text)
+{
+	const uint32_t nr = records->texts.nr, i = hash_table_add(&records->texts, text);
+
+	if (!i)
+		return NULL;
+	if (records->texts.nr != nr)
+		records->text_size += strlen(text) + SIZE_OF_TEXT;
+	return records->text_size <= MAX_TEXTS ? ((char **)records->texts.items)[i] : NULL;
+}
+
 /* The fields that name a part, of perfex and of perf. */
-static char *name_part(const struct field *fields, int nr)
+static const char *name_part(struct records *records, const struct field *fields, int nr)
 {
 	static const char *const keys[] = { "thread", "cpu", "core", "socket", "die", "node", "kind" };
-	const char *value;
+	const char *value, *kept;
 	char *text;
 	size_t i;
 
@@ -206,9 +223,11 @@ static char *name_part(const struct field *fields, int nr)
 		if (asprintf(&text, "%s%s%s", isdigit((unsigned char)*value) ? keys[i] : "",
 			     isdigit((unsigned char)*value) ? " " : "", value) < 0)
 			return NULL;
-		return text;
+		kept = keep_text(records, text);
+		free(text);
+		return kept;
 	}
-	return strdup("");
+	return keep_text(records, "");
 }
 
 /* True if it follows from the count and the time alone, which are in the record, too. */
@@ -219,8 +238,8 @@ static bool is_rate(const char *unit)
 	return !strcmp(unit, "GHz") || (length >= 4 && !strcmp(unit + length - 4, "/sec"));
 }
 
-/* Return: 0; -1: the object is no count; -2: there is no memory. */
-static int fill_in(struct count_record *r, const struct field *fields, int nr)
+/* Return: 0; -1: the object is no count; -2: there is no memory, or there are too many names. */
+static int fill_in(struct records *records, struct count_record *r, const struct field *fields, int nr)
 {
 	const char *event = find_field(fields, nr, "event"), *metric = find_field(fields, nr, "metric");
 	const char *at = find_field(fields, nr, "interval"), *unit;
@@ -238,14 +257,19 @@ static int fill_in(struct count_record *r, const struct field *fields, int nr)
 	    strcmp(value, "null"))
 		return -1;
 	unit = find_field(fields, nr, metric ? "metric-unit" : "unit");
-	r->part = name_part(fields, nr);
-	r->name = strdup(metric ? metric : event);
-	r->unit = strdup(unit ? unit : "");
+	r->part = name_part(records, fields, nr);
+	r->name = keep_text(records, metric ? metric : event);
+	r->unit = keep_text(records, unit ? unit : "");
 	unit = find_field(fields, nr, "metric-unit");
 	r->has_ratio = !metric && unit && *unit && !is_rate(unit) &&
 		       parse_double(find_field(fields, nr, "metric-value"), &r->ratio);
-	r->ratio_unit = strdup(r->has_ratio ? unit : "");
+	r->ratio_unit = keep_text(records, r->has_ratio ? unit : "");
 	return r->part && r->name && r->unit && r->ratio_unit ? 0 : -2;
+}
+
+static int fail_line(const char *name, unsigned int number, struct error *e)
+{
+	return fail_with(e, "'%.200s', line %u, is no count: perfex -j writes such files", name, number);
 }
 
 static int add_line(struct records *records, char *line, const char *name, unsigned int number,
@@ -268,34 +292,43 @@ static int add_line(struct records *records, char *line, const char *name, unsig
 		records->record = more;
 	}
 	memset(&records->record[records->nr], 0, sizeof(*more));
-	err = nr < 0 ? -1 : fill_in(&records->record[records->nr], fields, nr);
-	/* records_free() frees what a part of a record has. */
-	records->nr++;
+	err = nr < 0 ? -1 : fill_in(records, &records->record[records->nr], fields, nr);
 	if (err == -2)
-		return fail_with(e, "out of memory");
+		return records->text_size > MAX_TEXTS ? fail_with(e, "'%.200s' has too many names", name) :
+							fail_with(e, "out of memory");
 	if (err)
-		return fail_with(e, "'%.200s', line %u, is no count: perfex -j writes such files", name,
-				 number);
+		return fail_line(name, number, e);
+	records->nr++;
 	return 0;
+}
+
+/* Return: true: a whole line is there, or the rest of the file without a line's end */
+static bool is_whole(FILE *f, const char *line)
+{
+	return strchr(line, '\n') || feof(f);
 }
 
 int records_read(struct records *records, const char *name, struct error *e)
 {
 	FILE *f = strcmp(name, "-") ? fopen(name, "re") : stdin;
 	unsigned int number = 0;
-	char *line = NULL;
-	size_t size = 0;
+	char *line = malloc(MAX_LINE);
 	int err = 0;
 
 	memset(records, 0, sizeof(*records));
+	records->texts = (struct hash_table){ .size = sizeof(char *), .text = true };
+	if (f && !line)
+		err = fail_with(e, "out of memory");
 	if (!f)
-		return fail_with(e, "cannot read '%.200s': %s", name, strerror(errno));
-	while (!err && getline(&line, &size, f) > 0)
-		err = add_line(records, line, name, ++number, e);
+		err = fail_with(e, "cannot read '%.200s': %s", name, strerror(errno));
+	while (!err && fgets(line, MAX_LINE, f)) {
+		number++;
+		err = is_whole(f, line) ? add_line(records, line, name, number, e) : fail_line(name, number, e);
+	}
 	if (!err && ferror(f))
 		err = fail_with(e, "cannot read '%.200s': %s", name, strerror(errno));
 	free(line);
-	if (f != stdin)
+	if (f && f != stdin)
 		fclose(f);
 	if (!err && !records->nr)
 		err = fail_with(e, "'%.200s' has no counts: perfex -j writes such files", name);
@@ -317,14 +350,7 @@ bool records_wanted(const char *name, const struct event_list *events)
 
 void records_free(struct records *records)
 {
-	unsigned int i;
-
-	for (i = 0; i < records->nr; i++) {
-		free(records->record[i].part);
-		free(records->record[i].name);
-		free(records->record[i].unit);
-		free(records->record[i].ratio_unit);
-	}
+	hash_table_free(&records->texts);
 	free(records->record);
 	memset(records, 0, sizeof(*records));
 }

@@ -3,27 +3,30 @@
 #ifndef PERFEX_JSON_COUNTS_H
 #define PERFEX_JSON_COUNTS_H
 
+#include "hash-table.h"
 #include "perfex.h"
 
-/* A line of such a file: a count or a metric. */
+/* A line of such a file: a count or a metric.  Equal texts of a file are the same. */
 struct count_record {
 	double at;		/* end of its interval in seconds; negative: there is none */
-	char *part;		/* "cpu 3", "S0"; "": all together */
-	char *name;		/* of the event or the metric */
+	const char *part;		/* "cpu 3", "S0"; "": all together */
+	const char *name;		/* of the event or the metric */
 	bool metric;		/* a metric of -M: value is the metric's */
 	bool counted;		/* there is a value */
 	double value;
 	bool whole;		/* value is this number */
 	uint64_t count;
-	char *unit;		/* of the value */
+	const char *unit;		/* of the value */
 	bool has_ratio;		/* of a count: what perfex prints beside it */
 	double ratio;
-	char *ratio_unit;
+	const char *ratio_unit;
 };
 
 struct records {
 	unsigned int nr, room;
 	struct count_record *record;
+	struct hash_table texts;
+	size_t text_size;
 };
 
 /* Counts and percent from here on are printed with an exponent.  Such a count is wrong, but may come. */

@@ -14,6 +14,7 @@
 #include "work.h"
 
 #define SHOWN		25	/* rows without -v */
+#define MAX_COUNTS	(1U << 20)	/* of a file: more than any run has */
 
 /* A function or an event in both files. */
 struct difference {
@@ -158,6 +159,8 @@ static int read_counts(struct differences *d, const struct reporting *o, unsigne
 		if (r->at >= 0)
 			err = fail_with(e, "'%.200s' has the counts of intervals: diff takes those of whole runs, without -I",
 					d->files[file]);
+		else if (i == MAX_COUNTS)
+			err = fail_with(e, "'%.200s' has too many counts", d->files[file]);
 		snprintf(name, sizeof(name), "%s%s%s%s%s", r->part, *r->part ? " " : "", r->name,
 			 *r->unit ? ": " : "", r->unit);
 		if (!err)

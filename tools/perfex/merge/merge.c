@@ -26,9 +26,19 @@ struct row {
 	const char *least_file, *most_file;
 };
 
+/* More than all machines of an MPI program together have. */
+#define MAX_ROWS	(1U << 20)
+
+/* A name of events and metrics, and their rows: numbers + 1, or 0. */
+struct row_name {
+	char *name;
+	uint32_t row[2];	/* of the event, of the metric */
+};
+
 struct rows {
 	unsigned int nr, room;
 	struct row *row;
+	struct hash_table names, units;
 };
 
 static const char *base_name(const char *path)
@@ -38,24 +48,34 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* Return: the row, or NULL if there is no memory. */
-static struct row *find_row(struct rows *rows, const struct count_record *r)
+/* Return: the row, or NULL with *e. */
+static struct row *find_row(struct rows *rows, const struct count_record *r, struct error *e)
 {
-	struct row *more;
-	unsigned int i;
+	const uint32_t i = hash_table_add(&rows->names, r->name), unit = hash_table_add(&rows->units, r->unit);
+	struct row_name *name = (struct row_name *)rows->names.items + i;
+	struct row *more = rows->row;
 
-	for (i = 0; i < rows->nr; i++)
-		if (!strcmp(rows->row[i].name, r->name) && rows->row[i].metric == r->metric)
-			return &rows->row[i];
+	if (i && name->row[r->metric])
+		return &rows->row[name->row[r->metric] - 1];
+	if (i && unit && rows->nr == MAX_ROWS) {
+		fail_with(e, "the files have too many events");
+		return NULL;
+	}
 	if (rows->nr == rows->room) {
-		rows->room += 64;
+		rows->room = rows->room ? 2 * rows->room : 64;
 		more = reallocarray(rows->row, rows->room, sizeof(*more));
-		if (!more)
-			return NULL;
-		rows->row = more;
+		rows->row = more ? more : rows->row;
+	}
+	if (!i || !unit || !more) {
+		fail_with(e, "out of memory");
+		return NULL;
 	}
 	more = &rows->row[rows->nr++];
-	*more = (struct row){ .name = r->name, .unit = r->unit, .metric = r->metric, .whole = !r->metric };
+	name->row[r->metric] = rows->nr;
+	*more = (struct row){
+		.name = name->name, .unit = ((char **)rows->units.items)[unit], .metric = r->metric,
+		.whole = !r->metric,
+	};
 	return more;
 }
 
@@ -80,18 +100,21 @@ static int add_record(struct row *row, const struct count_record *r, unsigned in
 	return 0;
 }
 
-/* True if the file has this one already, for the same part. */
-static bool is_repeated(const struct records *records, unsigned int i)
-{
-	const struct count_record *r = &records->record[i];
-	unsigned int k;
+/* A file may have each of them once.  Its texts are the same if they are equal. */
+struct once {
+	const char *name, *part;
+	uint64_t metric;
+};
 
-	for (k = 0; k < i; k++)
-		if (records->record[k].metric == r->metric &&
-		    !strcmp(records->record[k].name, r->name) &&
-		    !strcmp(records->record[k].part, r->part))
-			return true;
-	return false;
+/* Return: 0; 1: the file has this one already, for the same part; -1: no memory */
+static int add_once(struct hash_table *seen, const struct count_record *r)
+{
+	const struct once key = { .name = r->name, .part = r->part, .metric = r->metric };
+	const uint32_t nr = seen->nr;
+
+	if (!hash_table_add(seen, &key))
+		return -1;
+	return seen->nr == nr;
 }
 
 /* All counts of a file are known: compare them with those of others. */
@@ -116,12 +139,13 @@ static void end_file(struct rows *rows, unsigned int file, const char *name)
 	}
 }
 
-static int add_file(struct rows *rows, const struct records *records,
-		    const struct event_list *events, unsigned int file, const char *name,
-		    struct error *e)
+static int add_records(struct rows *rows, const struct records *records, struct hash_table *seen,
+		       const struct event_list *events, unsigned int file, const char *name,
+		       struct error *e)
 {
 	struct row *row;
 	unsigned int i;
+	int again;
 
 	for (i = 0; i < records->nr; i++) {
 		const struct count_record *r = &records->record[i];
@@ -131,17 +155,32 @@ static int add_file(struct rows *rows, const struct records *records,
 		if (r->at >= 0)
 			return fail_with(e, "'%.200s' has the counts of intervals: merge takes those of whole runs, without -I",
 					 name);
-		if (is_repeated(records, i))
-			return fail_with(e, "'%.200s' has '%.100s' twice: it may have the counts of two runs (--append)",
-					 name, r->name);
-		row = find_row(rows, r);
-		if (!row)
-			return fail_with(e, "out of memory");
-		if (add_record(row, r, file, name, e))
+		again = add_once(seen, r);
+		if (again)
+			return again < 0 ? fail_with(e, "out of memory") :
+				fail_with(e, "'%.200s' has '%.100s' twice: it may have the counts of two runs (--append)",
+					  name, r->name);
+		row = find_row(rows, r, e);
+		if (!row || add_record(row, r, file, name, e))
 			return -1;
 	}
-	end_file(rows, file, base_name(name));
 	return 0;
+}
+
+static int add_file(struct rows *rows, const struct event_list *events, unsigned int file,
+		    const char *name, struct error *e)
+{
+	struct hash_table seen = { .size = sizeof(struct once), .key = sizeof(struct once) };
+	struct records records;
+	int err = records_read(&records, name, e);
+
+	if (!err)
+		err = add_records(rows, &records, &seen, events, file, name, e);
+	if (!err)
+		end_file(rows, file, base_name(name));
+	hash_table_free(&seen);
+	records_free(&records);
+	return err;
 }
 
 /* A sum over some of the files would be wrong. */
@@ -255,24 +294,21 @@ static void print_rows(FILE *f, const struct rows *rows, unsigned int nrfiles,
 int merge_counts(FILE *out, const struct file_list *files, const struct event_list *events,
 		 const struct showing *show, struct error *e)
 {
-	struct records *records = calloc(files->nr, sizeof(*records));
-	struct rows rows = { .nr = 0 };
+	struct rows rows = {
+		.names = { .size = sizeof(struct row_name), .text = true },
+		.units = { .size = sizeof(char *), .text = true },
+	};
 	unsigned int i;
-	int err = records ? 0 : fail_with(e, "out of memory");
+	int err = 0;
 
-	/* Names in rows are those of the records. */
-	for (i = 0; !err && i < files->nr; i++) {
-		err = records_read(&records[i], files->name[i], e);
-		if (!err)
-			err = add_file(&rows, &records[i], events, i, files->name[i], e);
-	}
+	for (i = 0; !err && i < files->nr; i++)
+		err = add_file(&rows, events, i, files->name[i], e);
 	if (!err)
 		err = check_rows(&rows, files->nr, e);
 	if (!err)
 		print_rows(out, &rows, files->nr, show);
-	for (i = 0; records && i < files->nr; i++)
-		records_free(&records[i]);
-	free(records);
+	hash_table_free(&rows.names);
+	hash_table_free(&rows.units);
 	free(rows.row);
 	return err;
 }
