@@ -6,7 +6,9 @@
 #include <check.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
+#include <vperfctr.h>
 
 #include "perfex-command.h"
 #include "perfex.h"
@@ -202,6 +204,67 @@ START_TEST(long_line)
 }
 END_TEST
 
+/* Put the head of a record whose end is a hole.  Return: where the next one begins */
+static off_t put_with_hole(uint32_t type, const void *data, size_t size, uint32_t all, off_t at)
+{
+	struct record r = { .type = type, .size = all };
+
+	ck_assert_int_eq(fseeko(built, at, SEEK_SET), 0);
+	fwrite(&r, sizeof(r), 1, built);
+	fwrite(data, size, 1, built);
+	return at + all;
+}
+
+/* Records of 16 MB with a name or a stack of zeros: some kilobytes of disk are a gigabyte of file. */
+START_TEST(holes)
+{
+	const struct record_mapping map = { .task = { 10, 10, 1 }, .start = 0x10000, .end = 0x20000 };
+	const struct record_task task = { 10, 10, 1 };
+	const uint32_t most = MAX_RECORD;
+	off_t at;
+	struct {
+		struct record_sample s;
+		struct record_user u;
+	} sample = {
+		{ .size = most - sizeof(struct record), .flags = 1, .pid = 10, .tid = 10, .ip = 0x10000, .tsc = 6,
+		  .overflow = 1 },
+		{ .mode = VPERFCTR_USER_64, .stack_size = MAX_STACK_OF_SAMPLE },
+	};
+	struct stat st;
+	unsigned int i;
+
+	put_header(in_dir("s"), SAMPLES_STACKS);
+	put_event(0, 1000, "instructions:u");
+	put_mapping(10, 0, 0x10000, 0x20000, 0, "/tmp/lib");
+	put_sample(10, 10, 5, 0x10000);
+	at = ftello(built);
+	for (i = 0; i < 25; i++) {
+		at = put_with_hole(RECORD_MAPPING, &map, sizeof(map), most, at);
+		at = put_with_hole(RECORD_COMM, &task, sizeof(task), most, at);
+		at = put_with_hole(RECORD_COMMAND, "", 0, most, at);
+		at = put_with_hole(RECORD_SAMPLES, &sample, sizeof(sample), most, at);
+	}
+	ck_assert_int_eq(fseeko(built, at, SEEK_SET), 0);
+	put_end(1, (uint64_t []){ 26000 });
+	ck_assert_int_eq(ftruncate(fileno(built), ftello(built)), 0);
+	put_close();
+	ck_assert_int_eq(stat(in_dir("s"), &st), 0);
+	ck_assert_int_lt(st.st_blocks, 10000);
+	ck_assert_int_eq(perfex("report", "-i", (char *)in_dir("s")), 0);
+	has(out, " 26  samples\n");
+	check_memory();
+	ck_assert_int_eq(perfex("report", "-i", (char *)in_dir("s"), "--export=perf", "-o", (char *)in_dir("p")), 0);
+	check_memory();
+	/* No recorder writes a larger stack. */
+	sample.u.stack_size += 8;
+	built = fopen(in_dir("s"), "r+");
+	put_with_hole(RECORD_SAMPLES, &sample, sizeof(sample), most, at - most);
+	put_close();
+	ck_assert_int_eq(perfex("report", "-i", (char *)in_dir("s")), 125);
+	is_message("an impossible stack");
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("perfex-received");
@@ -215,6 +278,7 @@ static Suite *suite(void)
 	tcase_add_test(t, numbers);
 	tcase_add_test(t, many_counts);
 	tcase_add_test(t, long_line);
+	tcase_add_test(t, holes);
 	suite_add_tcase(s, t);
 	return s;
 }

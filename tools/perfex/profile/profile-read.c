@@ -238,6 +238,15 @@ static bool has_text(const char *data, size_t len, size_t at)
 	return len > at && memchr(data + at, '\0', len - at);
 }
 
+/*
+ * Return: the length of a record up to the end of its text.  What follows may be a hole of the file,
+ * which takes no room on the disk, and need not take any in memory.
+ */
+static size_t length_with_text(const char *data, size_t at)
+{
+	return at + strlen(data + at) + 1;
+}
+
 static int read_event(struct reader *in, const char *data, size_t len, struct error *e)
 {
 	struct profile *p = in->p;
@@ -321,13 +330,25 @@ static bool is_user(const char *data, size_t len)
 	memcpy(&u, data, sizeof(u));
 	len -= sizeof(u);
 	return u.nrregs <= MAX_REGS_OF_SAMPLE && u.nrregs * sizeof(uint64_t) <= len &&
-	       u.stack_size <= len - u.nrregs * sizeof(uint64_t);
+	       u.stack_size <= len - u.nrregs * sizeof(uint64_t) && u.stack_size <= MAX_STACK_OF_SAMPLE;
+}
+
+/* Return: the size of the registers and the stack: what follows them is not known. */
+static size_t size_of_user(const char *data, size_t len)
+{
+	struct record_user u;
+
+	if (!len)
+		return 0;
+	memcpy(&u, data, sizeof(u));
+	return sizeof(u) + u.nrregs * sizeof(uint64_t) + u.stack_size;
 }
 
 static int read_samples(struct reader *in, const char *data, size_t len, struct error *e)
 {
 	struct record_sample r;
-	size_t at, chain;
+	size_t at, chain, rest;
+	const char *user;
 
 	for (at = 0; at < len; at += r.size) {
 		if (len - at < sizeof(r))
@@ -337,10 +358,13 @@ static int read_samples(struct reader *in, const char *data, size_t len, struct 
 		    r.nr > MAX_CHAIN || r.nr > (r.size - sizeof(r)) / sizeof(uint64_t))
 			return fail_damaged(e, in, "samples of another size");
 		chain = r.nr * sizeof(uint64_t);
-		if (in->stacks && !is_user(data + at + sizeof(r) + chain, r.size - sizeof(r) - chain))
+		user = data + at + sizeof(r) + chain;
+		rest = r.size - sizeof(r) - chain;
+		if (in->stacks && !is_user(user, rest))
 			return fail_damaged(e, in, "an impossible stack");
 		/* Without stacks, what follows the chain is not known. */
-		if (!log_add_sample(&in->log, data + at, in->stacks ? r.size : sizeof(r) + chain))
+		if (!log_add_sample(&in->log, data + at, sizeof(r) + chain +
+				    (in->stacks ? size_of_user(user, rest) : 0)))
 			return fail_memory(e);
 	}
 	return 0;
@@ -435,6 +459,7 @@ static int read_mapping(struct reader *in, const char *data, size_t len, struct 
 		end = v1.end;
 		offset = v1.offset;
 		r.task.tsc = 0;
+		len = length_with_text(data, sizeof(v1));
 	} else {
 		if (!has_text(data, len, sizeof(r)))
 			return fail_damaged(e, in, "a mapping without a name");
@@ -442,6 +467,7 @@ static int read_mapping(struct reader *in, const char *data, size_t len, struct 
 		start = r.start;
 		end = r.end;
 		offset = r.offset;
+		len = length_with_text(data, sizeof(r));
 	}
 	if (start >= end || offset > UINT64_MAX - (end - start))
 		return fail_damaged(e, in, "an impossible mapping");
@@ -516,11 +542,15 @@ static int read_task(struct reader *in, uint32_t type, const char *data, size_t 
 {
 	struct record_task r;
 
-	if (len < (type == RECORD_FORK ? sizeof(struct record_fork) : sizeof(r)))
+	const bool named = type == RECORD_COMM || type == RECORD_EXEC;
+	const size_t size = type == RECORD_FORK ? sizeof(struct record_fork) : sizeof(r);
+
+	if (len < size)
 		return fail_damaged(e, in, "a short record of a task");
-	if ((type == RECORD_COMM || type == RECORD_EXEC) && !has_text(data, len, sizeof(r)))
+	if (named && !has_text(data, len, sizeof(r)))
 		return fail_damaged(e, in, "a task without a name");
 	memcpy(&r, data, sizeof(r));
+	len = named ? length_with_text(data, sizeof(r)) : size;
 	return add_entry(in, type, r.tsc, data, len, 0, e);
 }
 
