@@ -13,6 +13,9 @@
 #include "perfex-command.h"
 #include "perfex.h"
 #include "sample-builder.h"
+#include "tree.h"
+
+static char text[65536];
 
 /* A terminal would change its title, and go on in red. */
 #define COMMANDS	"\x1b]0;title\x07\x1b[31m"
@@ -265,6 +268,49 @@ START_TEST(holes)
 }
 END_TEST
 
+/* ---- trees ------------------------------------------------------------------------------------ */
+
+#define NR_PATHS	64
+
+/* Paths that have nothing in common fill a tree: what is left out is their inner ends. */
+START_TEST(many_paths)
+{
+	unsigned long count, sum = 0;
+	uint64_t chain[40];
+	unsigned int i, k;
+	char *line;
+
+	put_header(in_dir("s"), SAMPLES_CHAINS);
+	put_event(0, 1000, "instructions:u");
+	for (i = 0; i < NR_PATHS; i++) {
+		snprintf(text, sizeof(text), "/tmp/lib%u", i);
+		put_mapping(10, 0, 0x100000 * (i + 1), 0x100000 * (i + 2), 0, text);
+	}
+	for (i = 0; i < NR_PATHS; i++) {
+		for (k = 0; k < ARRAY_SIZE(chain); k++)
+			chain[k] = 0x100000 * (1 + (i * 7 + k * k) % NR_PATHS) + 5;
+		put_chain(10, 10, 5 + i, 1, 0x100000 * (i + 1), ARRAY_SIZE(chain), chain);
+	}
+	put_end(1, (uint64_t []){ NR_PATHS * 1000 });
+	put_close();
+	tree_max_nodes = 500;
+	ck_assert_int_eq(perfex("report", "-i", (char *)in_dir("s"), "--export=folded", "-o", (char *)in_dir("folded")), 0);
+	is_message("too many paths of calls");
+	slurp("folded", text, sizeof(text));
+	for (line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
+		ck_assert_ptr_nonnull(strrchr(line, ' '));
+		count = strtoul(strrchr(line, ' '), NULL, 10);
+		ck_assert_uint_gt(count, 0);
+		sum += count;
+	}
+	ck_assert_uint_eq(sum, NR_PATHS);
+	ck_assert_int_eq(perfex("report", "-i", (char *)in_dir("s"), "--callers", "--callees"), 0);
+	has(err, "too many paths of calls");
+	ck_assert_int_eq(perfex("report", "-i", (char *)in_dir("s"), "--export=svg"), 0);
+	is_message("too many paths of calls");
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("perfex-received");
@@ -279,6 +325,7 @@ static Suite *suite(void)
 	tcase_add_test(t, many_counts);
 	tcase_add_test(t, long_line);
 	tcase_add_test(t, holes);
+	tcase_add_test(t, many_paths);
 	suite_add_tcase(s, t);
 	return s;
 }

@@ -7,39 +7,53 @@
 
 #define ROOT	1
 
-static bool add_node(struct tree *t, uint32_t *node, uint32_t file, uint32_t name,
-		     uint64_t weight)
+/*
+ * A sample may have thousands of functions, most of them inlined, and share none of its nodes with
+ * others: they would take 100 KB.
+ */
+uint32_t tree_max_nodes = 1U << 23;
+
+/* Return: 1; 0: there is no such node, and the tree is full; -1: no memory */
+static int add_node(struct tree *t, uint32_t *node, uint32_t file, uint32_t name, uint64_t weight)
 {
 	struct tree_node key = { .parent = *node, .file = file, .name = name };
+	const bool full = t->nodes.nr >= tree_max_nodes;
+	const uint32_t i = full ? hash_table_find(&t->nodes, &key) : hash_table_add(&t->nodes, &key);
 
-	*node = hash_table_add(&t->nodes, &key);
-	if (*node)
-		node_of(t, *node)->weight += weight;
-	return *node;
+	t->full |= full && !i;
+	if (!i)
+		return full ? 0 : -1;
+	node_of(t, i)->weight += weight;
+	*node = i;
+	return 1;
 }
 
-/* Add a group's path.  Lines of the same function are one node. */
+/*
+ * Add a group's path.  Lines of the same function are one node.  In a full tree the path ends at
+ * the last node that is there.
+ */
 static bool add_path(struct tree *t, struct profile *p, const struct profile_group *group,
 		     enum tree_direction direction, bool comms, uint32_t *frames)
 {
 	unsigned int i, nr = profile_path(p, group->stack, frames);
 	uint32_t node = 0;
+	int added;
 
-	if (!add_node(t, &node, 0, profile_string(p, "all"), group->weight))
-		return false;
-	if (comms && !add_node(t, &node, 0, thread_of(p, group->thread)->comm ?
-			       thread_of(p, group->thread)->comm : profile_string(p, "?"),
-			       group->weight))
-		return false;
-	for (i = 0; i < nr; i++) {
+	added = add_node(t, &node, 0, profile_string(p, "all"), group->weight);
+	if (added > 0 && comms)
+		added = add_node(t, &node, 0, thread_of(p, group->thread)->comm ?
+				 thread_of(p, group->thread)->comm : profile_string(p, "?"),
+				 group->weight);
+	for (i = 0; added > 0 && i < nr; i++) {
 		const struct profile_frame *frame =
 			frame_of(p, frames[direction == TREE_CALLERS ? i : nr - 1 - i]);
 
-		if (!add_node(t, &node, frame->file, frame->function, group->weight))
-			return false;
-		if (direction == TREE_CALLERS && !i)
+		added = add_node(t, &node, frame->file, frame->function, group->weight);
+		if (added > 0 && direction == TREE_CALLERS && !i)
 			node_of(t, node)->self += group->weight;
 	}
+	if (added < 0)
+		return false;
 	if (direction == TREE_CALLEES)
 		node_of(t, node)->self += group->weight;
 	if (nr + comms + 1 > t->depth)
@@ -102,6 +116,8 @@ int tree_make(struct tree *t, struct profile *p, unsigned int event,
 	}
 	hash_table_free(&groups);
 	free(frames);
+	if (!err && t->full)
+		fprintf(stderr, "perfex: there are too many paths of calls for a tree, so the inner ends of some are left out\n");
 	return err ? err : sort_nodes(t, e);
 }
 

@@ -20,7 +20,11 @@ struct tree {
 	struct hash_table nodes;	/* 1: the root */
 	uint32_t *order;	/* numbers of nodes; those below a node are together */
 	unsigned int depth;
+	bool full;		/* some paths end before their last nodes */
 };
+
+/* A variable for tests. */
+extern uint32_t tree_max_nodes;
 
 /* The innermost function is a leaf, or the first one below the root. */
 enum tree_direction { TREE_CALLEES, TREE_CALLERS };
