@@ -311,6 +311,31 @@ START_TEST(many_paths)
 }
 END_TEST
 
+/* ---- pipes ------------------------------------------------------------------------------------- */
+
+/* Another user has put a pipe where root reads.  Only root can make such a pipe here. */
+START_TEST(pipe_of_another)
+{
+	char *counts = write_file("counts", "{\"counter-value\" : \"1\", \"unit\" : \"\", \"event\" : \"a\"}\n"), pipe[128];
+
+	snprintf(pipe, sizeof(pipe), "%s", in_dir("pipe"));
+	ck_assert_int_eq(mkfifo(pipe, 0666), 0);
+	if (geteuid())
+		return;
+	ck_assert_int_eq(chown(pipe, 12345, 12345), 0);
+	ck_assert_int_eq(perfex("merge", counts, pipe), 125);
+	is_message("is a pipe of another user");
+	ck_assert_int_eq(perfex("diff", counts, pipe), 125);
+	is_message("is a pipe of another user");
+	ck_assert_int_eq(perfex("plot", pipe, "-o", (char *)in_dir("p.svg")), 125);
+	is_message("is a pipe of another user");
+	ck_assert_int_eq(perfex("report", "-i", pipe), 125);
+	is_message("is a pipe of another user");
+	ck_assert_int_eq(perfex("report", "-i", pipe, "--export=perf", "-o", (char *)in_dir("p")), 125);
+	is_message("is a pipe of another user");
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("perfex-received");
@@ -326,6 +351,7 @@ static Suite *suite(void)
 	tcase_add_test(t, long_line);
 	tcase_add_test(t, holes);
 	tcase_add_test(t, many_paths);
+	tcase_add_test(t, pipe_of_another);
 	suite_add_tcase(s, t);
 	return s;
 }

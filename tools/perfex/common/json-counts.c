@@ -310,17 +310,15 @@ static bool is_whole(FILE *f, const char *line)
 
 int records_read(struct records *records, const char *name, struct error *e)
 {
-	FILE *f = strcmp(name, "-") ? fopen(name, "re") : stdin;
+	FILE *f = strcmp(name, "-") ? open_input(name, e) : stdin;
 	unsigned int number = 0;
 	char *line = malloc(MAX_LINE);
 	int err = 0;
 
 	memset(records, 0, sizeof(*records));
 	records->texts = (struct hash_table){ .size = sizeof(char *), .text = true };
-	if (f && !line)
-		err = fail_with(e, "out of memory");
-	if (!f)
-		err = fail_with(e, "cannot read '%.200s': %s", name, strerror(errno));
+	if (!f || !line)
+		err = f ? fail_with(e, "out of memory") : -1;
 	while (!err && fgets(line, MAX_LINE, f)) {
 		number++;
 		err = is_whole(f, line) ? add_line(records, line, name, number, e) : fail_line(name, number, e);

@@ -283,6 +283,14 @@ static inline bool inherits(const struct vperfctr_control *control)
 	return control->flags & VPERFCTR_CONTROL_INHERIT;
 }
 
+/* ---- what is read ----------------------------------------------------------------- */
+
+/*
+ * Open a file that the user has named, or a pipe, but not one that another user has made.
+ * Return: NULL: *e, and errno if the system says why
+ */
+FILE *open_input(const char *name, struct error *e);
+
 /* ---- what comes out of a run --------------------------------------------------- */
 
 struct part {

@@ -1314,11 +1314,10 @@ static int read_file_of(struct reader *in, struct profile *p, const char *name, 
 
 	*in = (struct reader){ .name = name, .p = p };
 	p->name = name;
-	in->f = fopen(name, "re");
+	in->f = open_input(name, e);
 	if (!in->f)
-		return fail_with(e, "cannot read '%s': %s%s", name, strerror(errno),
-				 errno == ENOENT && !strcmp(name, "perfex.data") ?
-				 " (perfex record writes it)" : "");
+		return errno != ENOENT || strcmp(name, "perfex.data") ? -1 :
+			fail_with(e, "cannot read '%s': %s (perfex record writes it)", name, strerror(errno));
 	if (!fstat(fileno(in->f), &st) && S_ISDIR(st.st_mode) && !faccessat(fileno(in->f), "data", F_OK, 0)) {
 		fclose(in->f);
 		return fail_with(e, "'%s' is a directory, as perf record writes it with --threads and --kcore: record without these", name);
