@@ -3,8 +3,8 @@
  * usage: hostile SECONDS SEED [STEPS]
  *
  * Let perfex record and report files of an attacker, within its limits of time and memory: it
- * fails if one needs more, if a FIFO is opened, if something is printed to standard error, or if
- * another program's function is not reported.  It ends after N seconds or steps.
+ * fails if one needs more, if a FIFO is opened, if something is printed to standard error, if the
+ * output could command a terminal, or if another program's function is not reported.  It ends after N seconds or steps.
  */
 #include <errno.h>
 #include <sys/inotify.h>
@@ -208,17 +208,39 @@ static void attack(void)
 
 /* ---- perfex -------------------------------------------------------------------------------- */
 
+/* True if a file has no control character, but for tabs and the ends of lines. */
+static bool is_plain(const char *name)
+{
+	char *line = NULL;
+	size_t room = 0;
+	ssize_t at, n;
+	bool plain = true;
+	FILE *f = fopen(name, "r");
+
+	while (plain && (n = getline(&line, &room, f)) > 0)
+		for (at = 0; plain && at < n; at += line[at] == '\n' || line[at] == '\t' ? 1 : (ssize_t)text_length(line + at))
+			plain = line[at] == '\n' || line[at] == '\t' || text_length(line + at);
+	free(line);
+	fclose(f);
+	return plain;
+}
+
 static int report(void)
 {
-	static const char *const exports[] = { "svg", "folded", "pprof", "firefox", "script", "perf" };
-	bool other = true;
+	static const char *const exports[] = { "svg", "folded", "script", "firefox", "pprof", "perf" };
+	const char *const both[] = { in_dir("s"), in_dir("s") };
+	bool other = true, text = true, differs = false;
 	struct reporting o = { .file = in_dir("s"), .show.verbose = true };
 	FILE *out = fopen(in_dir("out"), "w");
 	struct error e;
 
-	switch (below(8)) {
+	switch (below(9)) {
 	case 0:
 		o.export = exports[below(6)];
+		text = strcmp(o.export, "pprof") && strcmp(o.export, "perf");
+		break;
+	case 4:
+		differs = true;
 		break;
 	case 1:
 		o.annotate = "spin";
@@ -236,7 +258,7 @@ static int report(void)
 		other = false;
 		break;
 	}
-	if (report_samples(out, &o, &e) < 0) {
+	if ((differs ? diff_files(out, both, &o, &e) : report_samples(out, &o, &e)) < 0) {
 		/* Several programs can have the function. */
 		if (o.annotate)
 			return 0;
@@ -244,6 +266,10 @@ static int report(void)
 		return 1;
 	}
 	fclose(out);
+	if (text && !is_plain(in_dir("out"))) {
+		fputs("controls in the output\n", stderr);
+		return 1;
+	}
 	return other ? 0 : 2;
 }
 

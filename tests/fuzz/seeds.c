@@ -120,6 +120,38 @@ static void write_recording(const char *name, const char *path)
 	fclose(f);
 }
 
+/* Each text of a file has this, which could command a terminal, or look there like another line. */
+#define COMMANDS	"\033[2J\r\n\t\302\233\342\200\256\377"
+
+static void write_commands(const char *name)
+{
+	struct samples_header h = {
+		.magic = SAMPLES_MAGIC, .version = SAMPLES_VERSION, .size = sizeof(h), .tsc_khz = 1000000,
+		.flags = SAMPLES_CHAINS, .cpu_name = "a processor" COMMANDS,
+	};
+	struct record_event event = { .period = 1000 };
+	struct record_mapping m = { .task = { 10, 10, 1 }, .start = 0x400000, .end = 0x500000 };
+	struct record_task comm = { 10, 10, 1 };
+	struct record_kernel kernel = { 0xffffffff81000000, 0xffffffff81000100 };
+	struct {
+		struct record_sample s;
+		uint64_t chain[1];
+	} s = {
+		{ .size = sizeof(s), .flags = 2, .pid = 10, .tid = 10, .nr = 1, .ip = 0xffffffff81000010,
+		  .tsc = 6, .overflow = 1 }, { 0x401000 },
+	};
+	FILE *f = create_seed("report", name);
+
+	fwrite(&h, sizeof(h), 1, f);
+	put_record(f, RECORD_COMMAND, NULL, 0, "command" COMMANDS);
+	put_record(f, RECORD_EVENT, &event, sizeof(event), "instructions" COMMANDS);
+	put_record(f, RECORD_COMM, &comm, sizeof(comm), "name" COMMANDS);
+	put_record(f, RECORD_MAPPING, &m, sizeof(m), "/tmp/lib" COMMANDS);
+	put_record(f, RECORD_KERNEL, &kernel, sizeof(kernel), "function" COMMANDS);
+	put_record(f, RECORD_SAMPLES, &s, sizeof(s), NULL);
+	fclose(f);
+}
+
 /* A sample with registers and a stack. */
 static void write_stack(const char *name, const char *path)
 {
@@ -366,6 +398,7 @@ int main(int argc, char **argv)
 	write_old_recording("complete", "/proc/self/exe", 1);
 	write_old_recording("cut", "[vdso]", 0);
 	write_recording("processes", "/proc/self/exe");
+	write_commands("commands");
 	write_stack("stack", "/proc/self/exe");
 	write_recording("generated", "");
 	write_function("function");
@@ -390,6 +423,10 @@ int main(int argc, char **argv)
 	fputs("{\"cpu\" : \"0\", \"counter-value\" : \"12.000000\", \"unit\" : \"\", \"event\" : \"a\\u0041\\n\"}\n"
 	      "{\"cpu\" : \"1\", \"counter-value\" : \"3.000000\", \"unit\" : \"\", \"event\" : \"aA\", \"metric-value\" : 1.5, \"metric-unit\" : \"u\"}\n"
 	      "{\"metric\" : \"m\", \"metric-value\" : null, \"metric-unit\" : \"\"}\n", f);
+	fclose(f);
+	f = create_seed("tables", "words");
+	fputs("{\"cpu\" : 0, \"counter-value\" : 12, \"unit\" : msec, \"event\" : cycles, \"metric-value\" : 1.5, \"metric-unit\" : x}\n"
+	      "{\"metric\" : ipc, \"metric-value\" : 1e300, \"metric-unit\" : y}\n", f);
 	fclose(f);
 	f = create_seed("event", "names");
 	fputs("instructions:u\ncycles\nr01c2:k\n0x4100c0/0x1@2\nBR_INST_RETIRED:CONDITIONAL:u\n"

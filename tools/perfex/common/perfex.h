@@ -841,6 +841,8 @@ int merge_counts(FILE *out, const struct file_list *files, const struct event_li
 
 /* Print what differs between two files of samples, or of counts.  Return: 0, or -1 with *e. */
 int diff_files(FILE *out, const char *const *files, const struct reporting *o, struct error *e);
+/* Do what diff_files() does without the limits of work.h, for tests. */
+int diff_here(FILE *out, const char *const *files, const struct reporting *o, struct error *e);
 
 /* Print "0-3,8", or "none". */
 void print_bits(FILE *f, uint64_t mask);

@@ -252,6 +252,29 @@ static bool has_samples(const char *name)
 	return is;
 }
 
+int diff_here(FILE *out, const char *const *files, const struct reporting *o, struct error *e)
+{
+	const bool share = has_samples(files[0]);
+	struct differences d = { .files = files };
+	unsigned int file;
+	int err = 0;
+
+	if (share != has_samples(files[1]))
+		return fail_with(e, "'%.200s' has samples, and '%.200s' has none: perfex diff compares two of one sort",
+				 files[!share], files[share]);
+	for (file = 0; !err && file < 2; file++)
+		err = share ? read_shares(&d, o, file, e) : read_counts(&d, o, file, e);
+	if (!err) {
+		work_prints();
+		join_rows(&d);
+		if (share && d.nr)
+			qsort(d.row, d.nr, sizeof(*d.row), compare_changes);
+		print_differences(out, &d, &o->show, share);
+	}
+	differences_free(&d);
+	return err;
+}
+
 struct request {
 	FILE *out;
 	const char *const *files;
@@ -261,27 +284,9 @@ struct request {
 static int diff_in_child(void *arg, struct error *e)
 {
 	const struct request *r = arg;
-	const struct reporting *o = r->o;
-	const bool share = has_samples(r->files[0]);
-	struct differences d = { .files = r->files };
-	unsigned int file;
-	int err = 0;
+	const int err = diff_here(r->out, r->files, r->o, e);
 
-	if (share != has_samples(r->files[1]))
-		return fail_with(e, "'%.200s' has samples, and '%.200s' has none: perfex diff compares two of one sort",
-				 r->files[!share], r->files[share]);
-	for (file = 0; !err && file < 2; file++)
-		err = share ? read_shares(&d, o, file, e) : read_counts(&d, o, file, e);
-	if (!err) {
-		work_prints();
-		join_rows(&d);
-		if (share && d.nr)
-			qsort(d.row, d.nr, sizeof(*d.row), compare_changes);
-		print_differences(r->out, &d, &o->show, share);
-		err = output_flush(r->out, &o->show, e);
-	}
-	differences_free(&d);
-	return err;
+	return err ? err : output_flush(r->out, &r->o->show, e);
 }
 
 int diff_files(FILE *out, const char *const *files, const struct reporting *o, struct error *e)
