@@ -1364,6 +1364,49 @@ START_TEST(depth_of_intervals)
 }
 END_TEST
 
+/* ---- paths ------------------------------------------------------------------------------------- */
+
+#define NR_LINKS	39
+#define NR_THROUGH	6000
+
+/* A directory is replaced by a link behind links, each of which leads through others a thousand times. */
+START_TEST(paths_through_links)
+{
+	struct rusage before, after;
+	char link[64], target[4096];
+	unsigned int i, k;
+	size_t len;
+
+	build("honest", "work", "");
+	ck_assert_int_eq(mkdir(in_dir("d"), 0700), 0);
+	for (i = 0; i < NR_LINKS; i++) {
+		for (k = len = 0; k < 800; k++)
+			len += (size_t)sprintf(target + len, "d/../");
+		if (i + 1 < NR_LINKS)
+			sprintf(target + len, "l%u", i + 1);
+		else
+			strcpy(target + len, "d");
+		sprintf(link, "l%u", i);
+		ck_assert_int_eq(symlink(target, in_dir(link)), 0);
+	}
+	begin();
+	for (i = 0; i < NR_THROUGH; i++) {
+		sprintf(link, "l0/%u", i);
+		put_mapping(10, 5, 0x1000 * (i + 1), 0x1000 * (i + 2), 0, in_dir(link));
+		put_sample(10, 10, 6, 0x1000 * (i + 1) + 5);
+	}
+	put_mapping(20, 0, 0x10000000, 0x20000000, 0, path_of("honest"));
+	put_sample(20, 20, 7, 0x10000000 + offset_of("honest", "work"));
+	put_end(1, (uint64_t []){ 2000 });
+	put_close();
+	getrusage(RUSAGE_CHILDREN, &before);
+	ck_assert_msg(!report("-v", "-o", (char *)in_dir("report")), "%s", err);
+	getrusage(RUSAGE_CHILDREN, &after);
+	ck_assert_int_lt(after.ru_stime.tv_sec - before.ru_stime.tv_sec, 6);
+	shell("grep -q '  work \\[honest\\]' report");
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("perfex-hostile");
@@ -1410,6 +1453,7 @@ static Suite *suite(void)
 	tcase_add_test(t, keys_of_one_hash);
 	tcase_add_loop_test(t, long_names_in_reports, 0, 5);
 	tcase_add_test(t, long_paths);
+	tcase_add_test(t, paths_through_links);
 	suite_add_tcase(s, t);
 	return s;
 }

@@ -113,10 +113,10 @@ int open_live_file(uint32_t pid, const char *path, enum live_way way, char *name
 	int fd;
 
 	if (way == LIVE_MAP_FILE)
-		return find_map_file(pid, path, name, size) ? open_named(name, 0) : -1;
+		return find_map_file(pid, path, name, size) ? open_link_of_process(name) : -1;
 	if (way == LIVE_PROGRAM) {
 		snprintf(name, size, PROC "/%" PRIu32 "/exe", pid);
-		return open_named(name, 0);
+		return open_link_of_process(name);
 	}
 	snprintf(name, size, PROC "/%" PRIu32 "/root", pid);
 	fd = open_named_below(name, path, 0);

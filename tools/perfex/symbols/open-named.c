@@ -11,9 +11,11 @@
 #include <inttypes.h>
 #include <linux/magic.h>
 #include <linux/openat2.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "perfex.h"
@@ -57,9 +59,52 @@ static int refuse_without_contents(int fd)
 	return fd;
 }
 
+/*
+ * A path may lead through 40 links, each with two thousand directories, which takes milliseconds.
+ * So from some seconds on, of all paths that take longer than one without such links, no link is
+ * followed any more. The kernel writes paths without links into /proc/PID/maps.
+ */
+#define SHORT_WALK	30e-6
+#define MAX_WALKS	2.0
+
+static double walked;
+
+static double cpu_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+/* Links there are root's: debugging information is found by them. */
+static bool is_of_root(const char *path)
+{
+	return !strncmp(path, "/usr/", 5) && !strstr(path, "/..");
+}
+
+static int walk(int dir, const char *path, int flags, uint64_t resolve)
+{
+	struct open_how how = { .flags = (uint64_t)(O_PATH | O_CLOEXEC | flags), .resolve = resolve };
+	const double before = cpu_now();
+	double took;
+	int found, err;
+
+	found = resolve ? (int)syscall(SYS_openat2, dir, path, &how, sizeof(how)) :
+			  openat(dir, path, O_PATH | O_CLOEXEC | flags);
+	err = errno;
+	took = cpu_now() - before;
+	if (took > SHORT_WALK)
+		walked += took;
+	errno = err;
+	return found;
+}
+
 int find_named(const char *path, int flags)
 {
-	return refuse_without_contents(open(path, O_PATH | O_CLOEXEC | flags));
+	const bool follows = walked < MAX_WALKS || is_of_root(path);
+
+	return refuse_without_contents(walk(AT_FDCWD, path, flags, follows ? 0 : RESOLVE_NO_SYMLINKS));
 }
 
 int open_found(int found)
@@ -89,17 +134,20 @@ int open_named(const char *path, int flags)
 	return open_and_close(find_named(path, flags));
 }
 
+int open_link_of_process(const char *link)
+{
+	return open_and_close(refuse_without_contents(walk(AT_FDCWD, link, 0, 0)));
+}
+
 int open_named_below(const char *root, const char *path, int flags)
 {
-	struct open_how how = {
-		.flags = (uint64_t)(O_PATH | O_CLOEXEC | flags),
-		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
-	};
+	const uint64_t resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS |
+				 (walked < MAX_WALKS ? 0 : RESOLVE_NO_SYMLINKS);
 	int dir = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC), found, err;
 
 	if (dir < 0)
 		return -1;
-	found = (int)syscall(SYS_openat2, dir, path, &how, sizeof(how));
+	found = walk(dir, path, flags, resolve);
 	err = errno;
 	close(dir);
 	errno = err;

@@ -293,13 +293,14 @@ int open_sampled(const char *path, const struct file_description *file)
 	const char *found = NULL;
 	struct error why;
 	struct module *m = module_open_file(path, file, &why);
-	int fd;
+	int fd = -1;
 
 	if (!m)
 		return -1;
 	if (!m->only_debug)
 		dwfl_module_info(m->mod, NULL, NULL, NULL, NULL, NULL, &found, NULL);
-	fd = found ? open_named(found, 0) : -1;
+	if (found)
+		fd = strncmp(found, PROC "/", strlen(PROC "/")) ? open_named(found, 0) : open_link_of_process(found);
 	module_close(m);
 	return fd;
 }

@@ -106,6 +106,9 @@ bool module_function(struct module *m, uint64_t offset, struct code *code);
  */
 int open_named(const char *path, int flags);
 
+/* Open what a link in /proc/PID leads to, which perfex has named itself. */
+int open_link_of_process(const char *link);
+
 /* Do what open_named() does, below the root directory of a process.  No link leads out of it. */
 int open_named_below(const char *root, const char *path, int flags);
 
