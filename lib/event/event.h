@@ -28,21 +28,6 @@ int __vperfctr_get_info_why(struct vperfctr_info *to, const struct vperfctr_info
 #define MODES_BOTH	(VPERFCTR_MODE_USER | VPERFCTR_MODE_KERNEL)
 #define ANY_COUNTER	(~UINT64_C(0))
 
-#ifdef __riscv
-#define IS_RISCV	1
-#else
-#define IS_RISCV	0
-#endif
-
-#ifdef __powerpc64__
-#define IS_POWER	1
-#else
-#define IS_POWER	0
-#endif
-
-/* RISC-V: the number of raw events, whose data is in aux */
-#define RISCV_RAW	UINT64_C(0x20000)
-
 /* Write the text to *why, unless why is NULL.  Returns err. */
 int __vperfctr_refuse(struct vperfctr_why *why, int err, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -97,11 +82,6 @@ int __vperfctr_refuse_unknown(const struct vperfctr_event *event,
 
 /* Say that there are no counters at all.  Returns -EOPNOTSUPP. */
 int __vperfctr_refuse_without_counters(const struct vperfctr_info *info, struct vperfctr_why *why);
-
-/* ---- power.c ---- */
-
-/* Return the code with the counter, as perf has it, if only one can count the event. */
-uint64_t __vperfctr_power_perf_code(const struct vperfctr_event *event);
 
 #pragma GCC visibility pop
 

@@ -8,6 +8,7 @@
 #ifndef VPERFCTR_EVENT_FAMILY_H
 #define VPERFCTR_EVENT_FAMILY_H
 
+#include "../perf.h"
 #include "event.h"
 
 #pragma GCC visibility push(hidden)
@@ -92,6 +93,12 @@ struct family {
 	void (*leave_choice)(struct vperfctr_event *event);
 
 	/*
+	 * Translate an event that is not generic to perf_event's.  *to has code and aux in config
+	 * and config1.  NULL: these are perf_event's, too.
+	 */
+	void (*to_perf)(struct __vperfctr_perf_event *to, const struct vperfctr_event *event);
+
+	/*
 	 * Called when each event has a counter: change counters and codes so that the events
 	 * fit together, or refuse them.  NULL: they fit.
 	 */
@@ -108,6 +115,9 @@ extern const struct family __vperfctr_power, __vperfctr_ppc32;
 
 /* Return the processor's family. */
 const struct family *__vperfctr_family(const struct vperfctr_info *info);
+
+/* Set the type and the fixed counters of the processor that runs this, without the module. */
+void __vperfctr_set_native(struct vperfctr_info *info);
 
 /* True if the counters select no mode, and count in both. */
 static inline bool is_modeless(const struct family *f)

@@ -5,8 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "../perf.h"
-#include "event.h"
+#include "family.h"
 
 /* True if perf_event lets the caller count kernel mode. */
 static bool may_count_kernel(void)
@@ -29,8 +28,6 @@ static bool may_count_kernel(void)
  */
 static void describe(struct vperfctr_info *info)
 {
-	struct cpu_signature s;
-
 	memset(info, 0, sizeof(*info));
 	info->size = sizeof(*info);
 	info->nrkinds = 1;
@@ -42,24 +39,7 @@ static void describe(struct vperfctr_info *info)
 	info->features = VPERFCTR_FEATURE_INHERIT | VPERFCTR_FEATURE_RDTSC |
 			 (may_count_kernel() ? VPERFCTR_FEATURE_KERNEL : 0);
 	strcpy(info->cpu_name, "perf_event");
-	__vperfctr_cpu_signature(&s);
-	if (!strcmp(s.vendor, "AuthenticAMD") || !strcmp(s.vendor, "HygonGenuine")) {
-		info->cpu_type = VPERFCTR_CPU_AMD;
-	} else if (*s.vendor) {
-		info->cpu_type = VPERFCTR_CPU_INTEL_ARCH;
-		info->fixed_mask = 0xff;
-		info->fixed_width = 48;
-	} else if (IS_RISCV) {
-		info->cpu_type = VPERFCTR_CPU_RISCV_SBI;
-	} else if (IS_POWER) {
-		info->cpu_type = VPERFCTR_CPU_POWER8;
-		info->fixed_mask = 3;
-		info->fixed_width = 32;
-	} else {
-		info->cpu_type = VPERFCTR_CPU_ARM_PMUV3;
-		info->fixed_mask = 1;
-		info->fixed_width = 64;
-	}
+	__vperfctr_set_native(info);
 }
 
 int vperfctr_perf_info_sized(struct vperfctr_info *info, size_t size)
@@ -73,24 +53,6 @@ int vperfctr_perf_info_sized(struct vperfctr_info *info, size_t size)
 	if (size < all.size)
 		info->size = (uint32_t)size;
 	return 0;
-}
-
-/* Translate the SBI's number of an event; its cache events are perf's, in fewer bits. */
-static void translate_riscv(struct __vperfctr_perf_event *to)
-{
-	const uint64_t code = to->config & 0xffff;
-
-	if (to->config == RISCV_RAW) {
-		to->config = to->config1;
-		to->config1 = 0;
-	} else if (to->config >> 16 == 1) {
-		to->type = PERF_TYPE_HW_CACHE;
-		to->config = code >> 3 | (code >> 1 & 3) << 8 | (code & 1) << 16;
-	} else {
-		/* perf counts the SBI's events from 0 on. */
-		to->type = PERF_TYPE_HARDWARE;
-		to->config = code - 1;
-	}
 }
 
 /* Return perf_event's number of a generic event. */
@@ -123,7 +85,8 @@ static const enum perf_sw_ids software[VPERFCTR_NR_SOFT] = {
 };
 
 /* Translate an event to one or, of page faults, two of perf_event.  Returns their number. */
-static unsigned int translate(struct __vperfctr_perf_event *to, const struct vperfctr_event *event)
+static unsigned int translate(struct __vperfctr_perf_event *to, const struct vperfctr_event *event,
+			      const struct family *f)
 {
 	unsigned int i, nr = 0;
 
@@ -145,10 +108,8 @@ static unsigned int translate(struct __vperfctr_perf_event *to, const struct vpe
 	to->type = event->arch ? PERF_TYPE_HARDWARE : PERF_TYPE_RAW;
 	to->config = event->arch ? hardware_config(event->arch) : event->code;
 	to->config1 = event->aux;
-	if (IS_POWER && !event->arch)
-		to->config = __vperfctr_power_perf_code(event);
-	if (IS_RISCV && !event->arch)
-		translate_riscv(to);
+	if (f->to_perf && !event->arch)
+		f->to_perf(to, event);
 	to->user = !!(event->modes & VPERFCTR_MODE_USER);
 	to->kernel = !!(event->modes & VPERFCTR_MODE_KERNEL);
 	return 1;
@@ -284,7 +245,7 @@ int vperfctr_perf_open_at_sized(struct vperfctr **v, const char *names,
 	if (err)
 		return err;
 	for (i = 0; i < n; i++) {
-		nr += translate(&perf[nr], &event[i]);
+		nr += translate(&perf[nr], &event[i], __vperfctr_family(&info));
 		if (!place->period || !place->period[i])
 			continue;
 		perf[nr - 1].period = place->period[i];

@@ -214,11 +214,12 @@ static int take_counter(struct vperfctr_event *event, const char *name,
 	return 0;
 }
 
-uint64_t __vperfctr_power_perf_code(const struct vperfctr_event *event)
+/* perf's code has the counter, if only one can count the event. */
+static void to_perf(struct __vperfctr_perf_event *to, const struct vperfctr_event *event)
 {
 	const bool one = event->general && !(event->general & (event->general - 1));
 
-	return event->code | (one ? (__builtin_ctzll(event->general) + UINT64_C(1)) << 16 : 0);
+	to->config |= one ? (__builtin_ctzll(event->general) + UINT64_C(1)) << 16 : 0;
 }
 
 /* ---- events that share fields ------------------------------------------------------------ */
@@ -349,5 +350,6 @@ const struct family __vperfctr_power = {
 	.take_pfm = take_pfm,
 	.counters = counters,
 	.finish = take_counter,
+	.to_perf = to_perf,
 	.place = place,
 };

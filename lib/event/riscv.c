@@ -3,7 +3,12 @@
  * RISC-V with the SBI's PMU extension.  The firmware knows which counters can count an event,
  * and the module asks it.  libpfm4 has no events of these processors.
  */
+#include <linux/perf_event.h>
+
 #include "family.h"
+
+/* The number of raw events, whose data is in aux. */
+#define RISCV_RAW	UINT64_C(0x20000)
 
 /* The SBI's number of the event; UINH and SINH exclude a mode, as in mhpmevent. */
 #define RISCV_EVENT	UINT64_C(0xfffff)
@@ -29,6 +34,24 @@ static int take_pfm(struct vperfctr_event *event, const struct pfm_event *pfm,
 	event->code = pfm->codes[0] & RISCV_EVENT;
 	(void)why;
 	return 0;
+}
+
+/* The SBI's cache events are perf's, in fewer bits. */
+static void to_perf(struct __vperfctr_perf_event *to, const struct vperfctr_event *event)
+{
+	const uint64_t code = event->code & 0xffff;
+
+	if (event->code == RISCV_RAW) {
+		to->config = event->aux;
+		to->config1 = 0;
+	} else if (event->code >> 16 == 1) {
+		to->type = PERF_TYPE_HW_CACHE;
+		to->config = code >> 3 | (code >> 1 & 3) << 8 | (code & 1) << 16;
+	} else {
+		/* perf counts the SBI's events from 0 on. */
+		to->type = PERF_TYPE_HARDWARE;
+		to->config = code - 1;
+	}
 }
 
 static bool counters(const struct vperfctr_info *info, uint64_t code, uint64_t *general)
@@ -83,7 +106,8 @@ static const struct generic_event generic_modeless[] = {
 	.example = "0x2",						\
 	.take_raw = take_raw,						\
 	.take_pfm = take_pfm,						\
-	.counters = counters
+	.counters = counters,						\
+	.to_perf = to_perf
 
 const struct family __vperfctr_riscv = {
 	RISCV_FAMILY,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* Tests of libvperfctr-event: names of events, their counters, and the assignment. */
 #include <check.h>
+#include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -472,6 +473,42 @@ START_TEST(riscv)
 }
 END_TEST
 
+/* An event that is not generic, as perf_event has it. */
+static struct __vperfctr_perf_event perf_of(const char *name)
+{
+	struct __vperfctr_perf_event to = { .type = PERF_TYPE_RAW };
+
+	take(0, name);
+	ck_assert_uint_eq(event[0].arch, 0);
+	to.config = event[0].code;
+	to.config1 = event[0].aux;
+	__vperfctr_family(&info)->to_perf(&to, &event[0]);
+	return to;
+}
+
+/* The SBI's numbers are of perf's events, of its caches, or of raw events. */
+START_TEST(riscv_by_perf)
+{
+	struct __vperfctr_perf_event to;
+
+	riscv_processor(0);
+	to = perf_of("rc0:u");
+	ck_assert_uint_eq(to.type, PERF_TYPE_RAW);
+	ck_assert_uint_eq(to.config, 0xc0);
+	ck_assert_uint_eq(to.config1, 0);
+	/* misses of reads of the data TLB */
+	to = perf_of("0x10019:u");
+	ck_assert_uint_eq(to.type, PERF_TYPE_HW_CACHE);
+	ck_assert_uint_eq(to.config, PERF_COUNT_HW_CACHE_DTLB | PERF_COUNT_HW_CACHE_RESULT_MISS << 16);
+	/* prefetches of the last-level cache */
+	to = perf_of("0x10014:u");
+	ck_assert_uint_eq(to.config, PERF_COUNT_HW_CACHE_LL | PERF_COUNT_HW_CACHE_OP_PREFETCH << 8);
+	to = perf_of("0x7:u");
+	ck_assert_uint_eq(to.type, PERF_TYPE_HARDWARE);
+	ck_assert_uint_eq(to.config, PERF_COUNT_HW_BUS_CYCLES);
+}
+END_TEST
+
 /* Without Sscofpmf, which also gives the interrupt, there are no modes. */
 START_TEST(riscv_modeless)
 {
@@ -567,6 +604,16 @@ START_TEST(power_codes)
 		ck_assert_uint_eq(1 << ctr[0].map & ~codes[i].general, 0);
 		ck_assert_uint_eq(ctr[0].evntsel, UINT64_C(1) << 63 | codes[i].evntsel);
 	}
+}
+END_TEST
+
+/* perf's codes have the counter, if there is only one. */
+START_TEST(power_by_perf)
+{
+	power("IBM POWER8");
+	ck_assert_uint_eq(perf_of("r1001e:u").config, 0x1001e);
+	ck_assert_uint_eq(perf_of("r489c:u@2").config, 0x3489c);
+	ck_assert_uint_eq(perf_of("r489c:u").config, 0x489c);
 }
 END_TEST
 
@@ -1450,9 +1497,11 @@ int main(void)
 	tcase_add_loop_test(t, modeless, 0, 4);
 	tcase_add_test(t, arm);
 	tcase_add_loop_test(t, riscv, 0, 2);
+	tcase_add_test(t, riscv_by_perf);
 	tcase_add_test(t, riscv_modeless);
 	tcase_add_test(t, ppc32);
 	tcase_add_test(t, power_codes);
+	tcase_add_test(t, power_by_perf);
 	tcase_add_test(t, power_refused);
 	tcase_add_test(t, power_shared);
 	tcase_add_loop_test(t, counters, 0, sizeof(restricted) / sizeof(restricted[0]));
