@@ -89,11 +89,6 @@ static bool amd_counters(const struct vperfctr_info *info, uint64_t code, uint64
 	return !*general || (p.family >= FIRST_AMD && p.family <= LAST_AMD);
 }
 
-static bool has_amd(const struct vperfctr_info *info)
-{
-	return info->cpu_type == VPERFCTR_CPU_AMD;
-}
-
 static const struct generic_event generic[] = {
 	{ VPERFCTR_EVENT_INSTRUCTIONS, 0xc0, .general = ANY_COUNTER },
 	{ VPERFCTR_EVENT_CYCLES, 0x76, .general = ANY_COUNTER },
@@ -104,7 +99,7 @@ static const struct generic_event generic[] = {
 
 const struct family __vperfctr_amd = {
 	X86_FAMILY,
-	.has = has_amd,
+	.cpu_type = VPERFCTR_CPU_AMD,
 	.generic = generic,
 	.fields = X86_FIELDS | AMD_EVENT_HIGH,
 	.fields_text = "event select, unit mask, edge (bit 18), inv (23), cmask (24-31) and the event select's upper bits (32-35)",

@@ -29,11 +29,6 @@ static bool counters(const struct vperfctr_info *info, uint64_t code, uint64_t *
 	return true;
 }
 
-static bool has_arm(const struct vperfctr_info *info)
-{
-	return info->cpu_type == VPERFCTR_CPU_ARM_PMUV3;
-}
-
 static const struct generic_event generic[] = {
 	{ VPERFCTR_EVENT_INSTRUCTIONS, 0x0008, .general = ANY_COUNTER },
 	{ VPERFCTR_EVENT_CYCLES, 0x0011, .general = ANY_COUNTER, .fixed = 1 },
@@ -46,7 +41,7 @@ static const struct generic_event generic[] = {
 };
 
 const struct family __vperfctr_arm = {
-	.has = has_arm,
+	.cpu_type = VPERFCTR_CPU_ARM_PMUV3,
 	.generic = generic,
 	.user = ARM_U,
 	.kernel = ARM_P,

@@ -194,6 +194,12 @@ static const struct soft_event *find_soft(const char *name)
 	return NULL;
 }
 
+/* True if the counters select no mode, and count in both. */
+static bool is_modeless(const struct family *f)
+{
+	return !f->user;
+}
+
 /* Return the bits of the event select register that a name may set, besides the modes. */
 static uint64_t fields_of(const struct family *f, const struct vperfctr_info *info)
 {

@@ -14,7 +14,8 @@ const struct family *__vperfctr_family(const struct vperfctr_info *info)
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(families); i++)
-		if (families[i]->has(info))
+		if (families[i]->cpu_type == info->cpu_type &&
+		    (!families[i]->has || families[i]->has(info)))
 			return families[i];
 	/* Intel's architectural counters, and processors without counters. */
 	return &__vperfctr_intel;

@@ -35,7 +35,8 @@ struct pfm_event {
 };
 
 struct family {
-	bool (*has)(const struct vperfctr_info *info);
+	uint32_t cpu_type;	/* VPERFCTR_CPU_* */
+	bool (*has)(const struct vperfctr_info *info);	/* NULL: all of that type */
 	const struct generic_event *generic;
 
 	/*
@@ -118,12 +119,6 @@ const struct family *__vperfctr_family(const struct vperfctr_info *info);
 
 /* Set the type and the fixed counters of the processor that runs this, without the module. */
 void __vperfctr_set_native(struct vperfctr_info *info);
-
-/* True if the counters select no mode, and count in both. */
-static inline bool is_modeless(const struct family *f)
-{
-	return !f->user;
-}
 
 /* ---- choose-counters.c: names of events in messages ---- */
 

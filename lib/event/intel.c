@@ -54,11 +54,6 @@ static bool counters(const struct vperfctr_info *info, uint64_t code, uint64_t *
 	return *general;
 }
 
-static bool has_intel(const struct vperfctr_info *info)
-{
-	return info->cpu_type == VPERFCTR_CPU_INTEL_ARCH;
-}
-
 static const struct generic_event generic[] = {
 	{ VPERFCTR_EVENT_INSTRUCTIONS, 0xc0, .general = ANY_COUNTER, .fixed = FIXED(0) },
 	{ VPERFCTR_EVENT_CYCLES, 0x3c, .general = ANY_COUNTER, .fixed = FIXED(1) },
@@ -80,7 +75,7 @@ static const struct generic_event generic[] = {
 
 const struct family __vperfctr_intel = {
 	INTEL_FAMILY,
-	.has = has_intel,
+	.cpu_type = VPERFCTR_CPU_INTEL_ARCH,
 	.generic = generic,
 	.fixed_user = 2,
 	.fixed_kernel = 1,
@@ -88,11 +83,6 @@ const struct family __vperfctr_intel = {
 };
 
 /* ---- P6 ---------------------------------------------------------------------------------- */
-
-static bool has_p6(const struct vperfctr_info *info)
-{
-	return info->cpu_type == VPERFCTR_CPU_INTEL_P6;
-}
 
 static const struct generic_event generic_p6[] = {
 	{ VPERFCTR_EVENT_INSTRUCTIONS, 0xc0, .general = ANY_COUNTER },
@@ -104,6 +94,6 @@ static const struct generic_event generic_p6[] = {
 
 const struct family __vperfctr_p6 = {
 	INTEL_FAMILY,
-	.has = has_p6,
+	.cpu_type = VPERFCTR_CPU_INTEL_P6,
 	.generic = generic_p6,
 };

@@ -20,34 +20,13 @@ static bool counters(const struct vperfctr_info *info, uint64_t code, uint64_t *
 	return info->nrctrs <= 1;
 }
 
-static bool has_p5(const struct vperfctr_info *info)
-{
-	return info->cpu_type == VPERFCTR_CPU_INTEL_P5;
-}
-
-static bool has_cyrix(const struct vperfctr_info *info)
-{
-	return info->cpu_type == VPERFCTR_CPU_CYRIX;
-}
-
-static bool has_winchip(const struct vperfctr_info *info)
-{
-	return info->cpu_type == VPERFCTR_CPU_WINCHIP;
-}
-
 static bool has_winchip_c6(const struct vperfctr_info *info)
 {
 	struct cpu_signature s;
 
-	if (!has_winchip(info))
-		return false;
+	(void)info;
 	__vperfctr_cpu_signature(&s);
 	return s.model == 4;
-}
-
-static bool has_c3(const struct vperfctr_info *info)
-{
-	return info->cpu_type == VPERFCTR_CPU_VIA_C3;
 }
 
 #define GENERIC(instructions, cycles) {						\
@@ -75,7 +54,7 @@ static const struct generic_event generic_c3[] = GENERIC(0xc0, 0x79);
 const struct family __vperfctr_p5 = {
 	OLD_FAMILY,
 	WITH_MODES,
-	.has = has_p5,
+	.cpu_type = VPERFCTR_CPU_INTEL_P5,
 	.generic = generic,
 	.fields = OLD_EVENT | OLD_CLOCKS,
 	.fields_text = "an event's number (bits 0-5) and clocks (bit 8)",
@@ -84,7 +63,7 @@ const struct family __vperfctr_p5 = {
 const struct family __vperfctr_cyrix = {
 	OLD_FAMILY,
 	WITH_MODES,
-	.has = has_cyrix,
+	.cpu_type = VPERFCTR_CPU_CYRIX,
 	.generic = generic,
 	.fields = OLD_EVENT | OLD_CLOCKS | OLD_CYRIX_HIGH,
 	.fields_text = "an event's number (bits 0-5 and 10) and clocks (bit 8)",
@@ -92,6 +71,7 @@ const struct family __vperfctr_cyrix = {
 
 const struct family __vperfctr_winchip_c6 = {
 	OLD_FAMILY,
+	.cpu_type = VPERFCTR_CPU_WINCHIP,
 	.has = has_winchip_c6,
 	.generic = generic_winchip_c6,
 	.fields = 0xff,
@@ -101,7 +81,7 @@ const struct family __vperfctr_winchip_c6 = {
 
 const struct family __vperfctr_winchip = {
 	OLD_FAMILY,
-	.has = has_winchip,
+	.cpu_type = VPERFCTR_CPU_WINCHIP,
 	.generic = generic_winchip,
 	.fields = 0xff,
 	.fields_text = "an event's number (bits 0-7)",
@@ -110,7 +90,7 @@ const struct family __vperfctr_winchip = {
 
 const struct family __vperfctr_c3 = {
 	OLD_FAMILY,
-	.has = has_c3,
+	.cpu_type = VPERFCTR_CPU_VIA_C3,
 	.generic = generic_c3,
 	.fields = 0x1ff,
 	.fields_text = "an event's number (bits 0-8)",

@@ -226,13 +226,8 @@ static int place(const struct vperfctr_event *event, unsigned int nr, uint32_t *
 				 all.text);
 }
 
-static bool has_p4(const struct vperfctr_info *info)
-{
-	return info->cpu_type == VPERFCTR_CPU_INTEL_P4;
-}
-
 const struct family __vperfctr_p4 = {
-	.has = has_p4,
+	.cpu_type = VPERFCTR_CPU_INTEL_P4,
 	.generic = generic,
 	.user = P4_ESCR_T0_USR,
 	.kernel = P4_ESCR_T0_OS,

@@ -323,11 +323,6 @@ static bool counters(const struct vperfctr_info *info, uint64_t code, uint64_t *
 	return true;
 }
 
-static bool has_power(const struct vperfctr_info *info)
-{
-	return info->cpu_type == VPERFCTR_CPU_POWER8;
-}
-
 static const struct generic_event generic[] = {
 	{ VPERFCTR_EVENT_INSTRUCTIONS, POWER_INSTRUCTIONS, .general = ANY_COUNTER, .fixed = 1 },
 	{ VPERFCTR_EVENT_CYCLES, POWER_CYCLES, .general = ANY_COUNTER, .fixed = 2 },
@@ -335,7 +330,7 @@ static const struct generic_event generic[] = {
 };
 
 const struct family __vperfctr_power = {
-	.has = has_power,
+	.cpu_type = VPERFCTR_CPU_POWER8,
 	.generic = generic,
 	.user = POWER_NOT_USER,
 	.kernel = POWER_NOT_KERNEL,

@@ -50,11 +50,6 @@ static int place(const struct vperfctr_event *event, unsigned int nr, uint32_t *
 	return 0;
 }
 
-static bool has_ppc32(const struct vperfctr_info *info)
-{
-	return info->cpu_type == VPERFCTR_CPU_PPC32;
-}
-
 static const struct generic_event generic[] = {
 	{ VPERFCTR_EVENT_INSTRUCTIONS, INSTRUCTIONS, .general = WITH_INSTRUCTIONS },
 	{ VPERFCTR_EVENT_CYCLES, CYCLES, .general = ANY_COUNTER },
@@ -62,7 +57,7 @@ static const struct generic_event generic[] = {
 };
 
 const struct family __vperfctr_ppc32 = {
-	.has = has_ppc32,
+	.cpu_type = VPERFCTR_CPU_PPC32,
 	.generic = generic,
 	.user = PPC32_NOT_USER,
 	.kernel = PPC32_NOT_KERNEL,

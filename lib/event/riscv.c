@@ -62,18 +62,13 @@ static bool counters(const struct vperfctr_info *info, uint64_t code, uint64_t *
 	return true;
 }
 
-static bool has_riscv(const struct vperfctr_info *info)
-{
-	return info->cpu_type == VPERFCTR_CPU_RISCV_SBI;
-}
-
 /*
  * True if the counters count in all modes.  One extension (Sscofpmf) gives both modes and
  * interrupts, so counters without interrupts have no modes.
  */
 static bool has_modeless(const struct vperfctr_info *info)
 {
-	return has_riscv(info) && info->features & VPERFCTR_FEATURE_RDPMC &&
+	return info->features & VPERFCTR_FEATURE_RDPMC &&
 	       !(info->features & VPERFCTR_FEATURE_PCINT);
 }
 
@@ -111,7 +106,7 @@ static const struct generic_event generic_modeless[] = {
 
 const struct family __vperfctr_riscv = {
 	RISCV_FAMILY,
-	.has = has_riscv,
+	.cpu_type = VPERFCTR_CPU_RISCV_SBI,
 	.generic = generic,
 	.user = RISCV_UINH,
 	.kernel = RISCV_SINH,
@@ -121,6 +116,7 @@ const struct family __vperfctr_riscv = {
 
 const struct family __vperfctr_riscv_modeless = {
 	RISCV_FAMILY,
+	.cpu_type = VPERFCTR_CPU_RISCV_SBI,
 	.has = has_modeless,
 	.generic = generic_modeless,
 	.modes_text = "",
