@@ -278,3 +278,12 @@ uint64_t __vperfctr_intel_counters(const struct processor *p, uint64_t code)
 	}
 	return counters;
 }
+
+bool __vperfctr_listed_counters(const struct vperfctr_info *info, uint64_t code, uint64_t *general)
+{
+	struct processor p;
+
+	__vperfctr_identify(&p, info);
+	*general = __vperfctr_intel_counters(&p, code);
+	return *general;
+}

@@ -21,13 +21,11 @@ static bool has_lost_select(const struct pfm_event *pfm)
 static int take_pfm(struct vperfctr_event *event, const struct pfm_event *pfm,
 		    struct vperfctr_why *why)
 {
-	const int err = __vperfctr_take_pfm_x86(event, pfm, why);
-
-	if (err || !has_lost_select(pfm))
-		return err;
-	return __vperfctr_refuse(why, -EINVAL,
-				 "libpfm4 has a wrong code for '%s': write r%02xa4, with its modes",
-				 pfm->name, (unsigned int)(pfm->codes[0] >> 8) & 0xff);
+	if (has_lost_select(pfm))
+		return __vperfctr_refuse(why, -EINVAL,
+					 "libpfm4 has a wrong code for '%s': write r%02xa4, with its modes",
+					 pfm->name, (unsigned int)(pfm->codes[0] >> 8) & 0xff);
+	return __vperfctr_take_pfm_x86(event, pfm, why);
 }
 
 /*
@@ -43,15 +41,6 @@ static bool is_pseudo(struct vperfctr_event *event)
 	event->fixed = FIXED(umask - 1);
 	event->general = 0;
 	return true;
-}
-
-static bool counters(const struct vperfctr_info *info, uint64_t code, uint64_t *general)
-{
-	struct processor p;
-
-	__vperfctr_identify(&p, info);
-	*general = __vperfctr_intel_counters(&p, code);
-	return *general;
 }
 
 static const struct generic_event generic[] = {
@@ -70,7 +59,7 @@ static const struct generic_event generic[] = {
 	.fields = X86_FIELDS,						\
 	.fields_text = "event select, unit mask, edge (bit 18), inv (23) and cmask (24-31)", \
 	.take_pfm = take_pfm,						\
-	.counters = counters,						\
+	.counters = __vperfctr_listed_counters,				\
 	.place = __vperfctr_share_registers
 
 const struct family __vperfctr_intel = {

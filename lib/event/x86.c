@@ -54,15 +54,14 @@ uint64_t __vperfctr_event_twin(const struct vperfctr_info *info, uint64_t code)
 	static const char both[] = "wsm wsm_dp snb snb_ep ivb ivb_ep hsw hsw_ep bdw bdw_ep skl skx clx icl icx";
 	const uint64_t select = code & (EVNTSEL_UMASK | EVNTSEL_EVENT);
 	const char *processor = __vperfctr_pfm_processor(info);
-	struct processor p;
-	uint64_t general;
+	uint64_t general, others;
 
 	if (!processor || !is_among(processor, both) || (select != 0x01b7 && select != 0x01bb))
 		return code;
 	/* The counter has been chosen for the code. */
-	__vperfctr_identify(&p, info);
-	general = __vperfctr_intel_counters(&p, code);
-	if (!general || general != __vperfctr_intel_counters(&p, code ^ (0x01b7 ^ 0x01bb)))
+	if (!__vperfctr_listed_counters(info, code, &general) ||
+	    !__vperfctr_listed_counters(info, code ^ (0x01b7 ^ 0x01bb), &others) ||
+	    general != others)
 		return code;
 	return code ^ (0x01b7 ^ 0x01bb);
 }

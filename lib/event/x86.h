@@ -50,6 +50,7 @@ uint64_t __vperfctr_intel_counters(const struct processor *p, uint64_t code);
 uint64_t __vperfctr_amd_counters(unsigned int family, uint64_t code);
 
 /* Operations of families. */
+bool __vperfctr_listed_counters(const struct vperfctr_info *info, uint64_t code, uint64_t *general);
 int __vperfctr_take_pfm_x86(struct vperfctr_event *event, const struct pfm_event *pfm,
 			    struct vperfctr_why *why);
 int __vperfctr_share_registers(const struct vperfctr_event *event, unsigned int nr,
