@@ -649,8 +649,6 @@ END_TEST
 
 /* ---- calls from inside the handler ------------------------------------------ */
 
-static volatile u64 last_sum;
-
 static void on_control(int sig, siginfo_t *si, void *context)
 {
 	struct sums sums;

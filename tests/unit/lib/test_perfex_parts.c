@@ -2,7 +2,6 @@
 /* Parts of perfex: events, counters, messages, output. */
 #include <check.h>
 #include <errno.h>
-#include <grp.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -822,34 +821,6 @@ START_TEST(dead_counters)
 
 	fail_control(&error, -EIO, &none, PROC);
 	ck_assert_ptr_nonnull(strstr(error.text, "dmesg"));
-}
-END_TEST
-
-/* The message names the group that may open the device, if there is one. */
-START_TEST(access_denied)
-{
-	char file[] = "/tmp/test_perfex_XXXXXX";
-	int fd = mkstemp(file);
-
-	ck_assert_int_ge(fd, 0);
-	ck_assert_int_eq(fchmod(fd, 0660), 0);
-	/* Only root can give files away; the other case needs no privileges. */
-	if (!geteuid()) {
-		ck_assert_int_eq(fchown(fd, 0, getgrnam("daemon")->gr_gid), 0);
-		ck_assert_int_eq(fail_access(&error, file), -1);
-		ck_assert_ptr_nonnull(strstr(error.text, "the group daemon may"));
-		ck_assert_ptr_nonnull(strstr(error.text, "usermod -aG daemon "));
-		ck_assert_int_eq(fchmod(fd, 0620), 0);
-		fail_access(&error, file);
-		ck_assert_ptr_nonnull(strstr(error.text, "only root may open"));
-		ck_assert_int_eq(fchmod(fd, 0660), 0);
-		ck_assert_int_eq(fchown(fd, 0, 0), 0);
-	}
-	ck_assert_int_eq(fchmod(fd, 0600), 0);
-	fail_access(&error, file);
-	ck_assert_ptr_nonnull(strstr(error.text, "only root may open"));
-	close(fd);
-	unlink(file);
 }
 END_TEST
 
@@ -1709,7 +1680,6 @@ static Suite *suite(void)
 	tcase_add_test(t, busy_counters_hidden_process);
 	tcase_add_test(t, thread_is_counted_already);
 	tcase_add_test(t, dead_counters);
-	tcase_add_test(t, access_denied);
 	tcase_add_test(t, error_messages);
 	tcase_add_test(t, thousands_separators);
 	tcase_add_test(t, text_table);

@@ -69,14 +69,6 @@ static int fail_call(struct error *e, int err, unsigned int call,
 	return -1;
 }
 
-int fail_access(struct error *e, const char *device)
-{
-	struct vperfctr_why why;
-
-	vperfctr_why_at(-EACCES, VPERFCTR_WHY_OPEN, NULL, device, PROC, &why);
-	return fail_with(e, "%s", why.text);
-}
-
 int fail_device(struct error *e, int err)
 {
 	if (err != -EEXIST)

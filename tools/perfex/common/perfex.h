@@ -35,7 +35,6 @@ int fail_with(struct error *e, const char *fmt, ...) __attribute__((format(print
 
 /* Explain a failed call of the library to the user; err is its -errno. */
 int fail_device(struct error *e, int err);
-int fail_access(struct error *e, const char *device);
 int fail_control(struct error *e, int err, const struct vperfctr_control *control,
 		 const char *proc);
 /* Explain a failed call about the counters of CPUs, about a CPU, a ring or a kind. */

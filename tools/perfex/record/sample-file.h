@@ -227,6 +227,5 @@ struct record_end_v1 {
 #define MAX_CHAIN		127
 #define MAX_REGS_OF_SAMPLE	64
 #define MAX_STACK_OF_SAMPLE	(1U << 16)
-#define MAX_SAMPLES_AT_ONCE	4096	/* that --sample puts into a record of version 1 */
 
 #endif /* PERFEX_SAMPLES_H */
