@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "tree.h"
+#include "xml.h"
 
 #define WIDTH		1200
 #define MARGIN		10
@@ -109,43 +110,6 @@ static const char script[] =
 	"window.flameGraph = { zoom: function (i) { zoom(nodes[i]); }, search: search };\n"
 	"})();\n";
 
-/* Print text as XML.  Control characters have been replaced, but XML lacks two more. */
-static void print_text(FILE *f, const char *text, size_t len)
-{
-	const char *end = text + len;
-
-	for (; text < end; text++) {
-		switch (*text) {
-		case '<':
-			fputs("&lt;", f);
-			break;
-		case '>':
-			fputs("&gt;", f);
-			break;
-		case '&':
-			fputs("&amp;", f);
-			break;
-		case '"':
-			fputs("&quot;", f);
-			break;
-		case '\xef':
-			if (end - text >= 3 && text[1] == '\xbf' && (text[2] & '\xfe') == '\xbe') {
-				fputs("???", f);
-				text += 2;
-				break;
-			}
-			/* fall through */
-		default:
-			putc(*text, f);
-		}
-	}
-}
-
-static void print_string(FILE *f, const char *text)
-{
-	print_text(f, text, strlen(text));
-}
-
 /* Print as many letters as fit; a letter has one byte that does not continue another. */
 static void print_fitting(FILE *f, const char *name, double width)
 {
@@ -161,9 +125,9 @@ static void print_fitting(FILE *f, const char *name, double width)
 		nr++;
 	}
 	if (nr <= fits)
-		print_string(f, name);
+		xml_string(f, name);
 	else
-		print_text(f, name, cut);
+		xml_text(f, name, cut);
 	if (nr > fits)
 		fputs("..", f);
 }
@@ -209,13 +173,13 @@ static void print_node(const struct picture *pic, const struct tree_node *node,
 
 	fprintf(f, "<g class=\"n\" data-at=\"%" PRIu64 "\" data-weight=\"%" PRIu64
 		"\" data-depth=\"%u\" data-name=\"", at, node->weight, depth);
-	print_string(f, name);
+	xml_string(f, name);
 	fputs("\"><title>", f);
-	print_string(f, name);
+	xml_string(f, name);
 	if (node->name && node->file) {
 		profile_file_label(pic->p, node->file, file, sizeof(file));
 		putc(' ', f);
-		print_string(f, file);
+		xml_string(f, file);
 	}
 	fprintf(f, ": %s samples, %.2f %%</title><rect x=\"%.2f\" y=\"%u\" width=\"%.2f\" height=\"%d\" rx=\"2\" fill=\"",
 		thousands(number, node->weight), 100 * (double)node->weight / (double)pic->all,
@@ -276,7 +240,7 @@ static void print_picture(struct picture *pic)
 		"<text id=\"title\" x=\"%d\" y=\"26\">", WIDTH, height, WIDTH, height, style, MARGIN);
 	print_fitting(f, command, 100 * LETTER);
 	fprintf(f, "</text>\n<text x=\"%d\" y=\"46\">", MARGIN);
-	print_string(f, event->name);
+	xml_string(f, event->name);
 	fprintf(f, ": %s samples", thousands(number, event->samples));
 	if (event->period && !pic->p->rate)
 		fprintf(f, ", one each %s%s", thousands(number, event->period),

@@ -18,6 +18,7 @@
 
 #include "json-counts.h"
 #include "output.h"
+#include "xml.h"
 
 #define MAX_PANELS	12
 #define MAX_CURVES	28	/* each of 7 colours with each of 4 sorts of dashes */
@@ -392,27 +393,6 @@ static char *run_gnuplot(FILE *script, struct error *e)
 
 /* ---- the page ----------------------------------------------------------------------------------- */
 
-static void print_escaped(FILE *f, const char *text)
-{
-	for (; *text; text++)
-		switch (*text) {
-		case '<':
-			fputs("&lt;", f);
-			break;
-		case '>':
-			fputs("&gt;", f);
-			break;
-		case '&':
-			fputs("&amp;", f);
-			break;
-		case '"':
-			fputs("&quot;", f);
-			break;
-		default:
-			putc(*text, f);
-		}
-}
-
 static const char style[] =
 	"body{font:15px/1.5 sans-serif;max-width:60rem;margin:1rem auto;padding:0 1rem;color:#000;background:#fff}\n"
 	"svg{max-width:100%;height:auto}\n"
@@ -465,9 +445,9 @@ static void print_boxes(FILE *f, const struct plot *plot)
 			if (known)
 				continue;
 			fputs("<label><input type=\"checkbox\" checked value=\"", f);
-			print_escaped(f, part);
+			xml_string(f, part);
 			fputs("\"> ", f);
-			print_escaped(f, part);
+			xml_string(f, part);
 			fputs("</label>\n", f);
 		}
 	fputs("</form>\n", f);
@@ -480,16 +460,16 @@ static void print_rows(FILE *f, const struct panel *panel)
 
 	title_of(title, sizeof(title), panel);
 	fputs("<details><summary>", f);
-	print_escaped(f, title);
+	xml_string(f, title);
 	fputs("</summary>\n<table><thead><tr><th>of</th><th>from (s)</th><th>to (s)</th><th>value</th></tr></thead><tbody>\n", f);
 	for (k = 0; k < panel->nr; k++)
 		for (i = 0; i < panel->curve[k].nr; i++) {
 			const struct point *p = &panel->curve[k].point[i];
 
 			fputs("<tr data-part=\"", f);
-			print_escaped(f, part_text(&panel->curve[k]));
+			xml_string(f, part_text(&panel->curve[k]));
 			fputs("\"><td>", f);
-			print_escaped(f, part_text(&panel->curve[k]));
+			xml_string(f, part_text(&panel->curve[k]));
 			fprintf(f, "</td><td class=\"n\">%.3f</td><td class=\"n\">%.3f</td><td class=\"n\">", p->from, p->to);
 			fprintf(f, p->counted ? "%.6g" : "not counted", p->counted ? p->value : 0);
 			fputs("</td></tr>\n", f);
@@ -504,7 +484,7 @@ static void print_page(FILE *f, const struct plot *plot, const char *picture, co
 
 	fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
 	      "<meta name=\"viewport\" content=\"width=device-width\">\n<title>", f);
-	print_escaped(f, title);
+	xml_string(f, title);
 	fprintf(f, "</title>\n<style>\n%s</style>\n</head>\n<body>\n", style);
 	print_boxes(f, plot);
 	fputs(svg ? svg : picture, f);
