@@ -231,27 +231,40 @@ static enum outcome check_all_overflow(struct self_test *t)
 /* ---- stops close to an overflow ------------------------------------------------------------ */
 
 /*
+ * Start two counters of instructions on the first CPU, of which the second one overflows.
+ * Return: false: one counter only can count instructions
+ */
+static bool start_two(struct self_test *t, struct counting *c, uint64_t period)
+{
+	const struct vperfctr_info *kind;
+	struct counting source;
+
+	pin_to_first(t, &kind);
+	init_counting(&source, kind);
+	if (add_instructions(t, kind, &source) < 2)
+		return false;
+	init_counting(c, kind);
+	add_counter(c, source.ctr[0], 0);
+	add_counter(c, source.ctr[1], period);
+	start_counting(t, c);
+	return true;
+}
+
+/*
  * Suspend the counters right before and after overflows.  Two counters of one event, of
  * which one overflows, must agree always.
  */
 static enum outcome check_races(struct self_test *t)
 {
 	enum { ROUNDS = 2000, PERIOD = 1009 };
-	const struct vperfctr_info *kind;
 	unsigned int i, overflows = 0;
-	struct counting source, c;
+	struct counting c;
 	uint64_t a, b, mask;
 	unsigned int seed = 1;
 
 	require_interrupts(t);
-	pin_to_first(t, &kind);
-	init_counting(&source, kind);
-	if (add_instructions(t, kind, &source) < 2)
+	if (!start_two(t, &c, PERIOD))
 		return skipped(t, "one counter only can count instructions");
-	init_counting(&c, kind);
-	add_counter(&c, source.ctr[0], 0);
-	add_counter(&c, source.ctr[1], PERIOD);
-	start_counting(t, &c);
 	for (i = 0; i < ROUNDS; i++) {
 		known_loop(1 + (unsigned long)rand_r(&seed) % (PERIOD / 2));
 		if (vperfctr_suspend(c.v))
@@ -323,20 +336,13 @@ static enum outcome check_storm(struct self_test *t)
 
 static enum outcome check_held(struct self_test *t)
 {
-	const struct vperfctr_info *kind;
 	uint64_t mask, value, last = 0;
-	struct counting source, c;
+	struct counting c;
 	unsigned int i, j;
 
 	require_interrupts(t);
-	pin_to_first(t, &kind);
-	init_counting(&source, kind);
-	if (add_instructions(t, kind, &source) < 2)
+	if (!start_two(t, &c, 50))
 		return skipped(t, "one counter only can count instructions");
-	init_counting(&c, kind);
-	add_counter(&c, source.ctr[0], 0);
-	add_counter(&c, source.ctr[1], 50);
-	start_counting(t, &c);
 	for (i = 0; i < 1000; i++) {
 		for (j = 0; j < 20; j++, last = value) {
 			if (vperfctr_read_pmc(c.v, 0, &value))
