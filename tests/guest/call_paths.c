@@ -22,19 +22,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#define NOINLINE	__attribute__((noinline, noclone))
+#include "turns.h"
+
 /* A call before this is no tail call. */
 #define NO_TAIL_CALL()	__asm__ volatile("" ::: "memory")
-
-#if defined(__x86_64__) || defined(__i386__)
-#define LOOP		"1: dec %0; jnz 1b"
-#elif defined(__riscv)
-#define LOOP		"1: addi %0, %0, -1; bnez %0, 1b"
-#elif defined(__powerpc__)
-#define LOOP		"1: addic. %0, %0, -1; bne 1b"
-#else
-#define LOOP		"1: subs %0, %0, #1; b.ne 1b"
-#endif
 
 /* Programs without frames have none here, either. */
 #ifdef WITH_FRAMES
@@ -45,7 +36,7 @@
 
 static unsigned long period;
 
-static NOINLINE void spin(unsigned int periods)
+static NOT_INLINED void spin(unsigned int periods)
 {
 	unsigned long turns = period * periods / 2;
 
@@ -53,7 +44,7 @@ static NOINLINE void spin(unsigned int periods)
 }
 
 /* Much on the stack, and registers that the caller needs. */
-static NOINLINE void inner(unsigned int periods)
+static NOT_INLINED void inner(unsigned int periods)
 {
 	volatile char buffer[1500];
 
@@ -62,13 +53,13 @@ static NOINLINE void inner(unsigned int periods)
 	NO_TAIL_CALL();
 }
 
-static NOINLINE void middle(unsigned int periods)
+static NOT_INLINED void middle(unsigned int periods)
 {
 	inner(periods);
 	NO_TAIL_CALL();
 }
 
-static NOINLINE void outer(unsigned int periods)
+static NOT_INLINED void outer(unsigned int periods)
 {
 	middle(periods);
 	NO_TAIL_CALL();
@@ -81,7 +72,7 @@ static int compare(const void *a, const void *b)
 }
 
 /* One comparison. */
-static NOINLINE void put_in_order(void)
+static NOT_INLINED void put_in_order(void)
 {
 	int numbers[2] = { 2, 1 };
 
@@ -96,7 +87,7 @@ static void on_signal(int sig)
 	NO_TAIL_CALL();
 }
 
-static NOINLINE void interrupted(void)
+static NOT_INLINED void interrupted(void)
 {
 	kill(getpid(), SIGUSR1);
 	NO_TAIL_CALL();
@@ -109,7 +100,7 @@ static void *in_thread(void *arg)
 	return arg;
 }
 
-static NOINLINE void in_child(void)
+static NOT_INLINED void in_child(void)
 {
 	spin(32);
 	NO_TAIL_CALL();
@@ -121,7 +112,7 @@ static void from_library(void)
 	NO_TAIL_CALL();
 }
 
-static NOINLINE int with_library(const char *name)
+static NOT_INLINED int with_library(const char *name)
 {
 	void *library = dlopen(name, RTLD_NOW);
 	void (*call)(void (*fn)(void));
@@ -134,7 +125,7 @@ static NOINLINE int with_library(const char *name)
 	return 0;
 }
 
-static NOINLINE void look_at_clock(void)
+static NOT_INLINED void look_at_clock(void)
 {
 	struct timespec ts;
 	unsigned int i;

@@ -4,6 +4,7 @@
 #define GUEST_CPUS_H
 
 #include <string.h>
+#include <unistd.h>
 
 #include "common.h"
 
@@ -66,6 +67,15 @@ static inline u64 pmc_of(const struct cpu_reading *r, unsigned int i, unsigned i
 static inline u64 tsc_sum_of(const struct cpu_reading *r, unsigned int i)
 {
 	return r->sums[i * (1 + r->req.nrctrs)];
+}
+
+/* Let a worker work, which is at the other ends of the pipes: it answers with the byte. */
+static inline void let_work(int to[2], int from[2])
+{
+	char byte = 0;
+
+	if (write(to[1], &byte, 1) != 1 || read(from[0], &byte, 1) != 1)
+		die("the worker has ended");
 }
 
 #endif /* GUEST_CPUS_H */

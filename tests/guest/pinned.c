@@ -7,18 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define NOT_INLINED	__attribute__((noinline, noclone))
-
-/* Two instructions in each turn. */
-#if defined(__x86_64__) || defined(__i386__)
-#define LOOP	"1: dec %0; jnz 1b"
-#elif defined(__riscv)
-#define LOOP	"1: addi %0, %0, -1; bnez %0, 1b"
-#elif defined(__powerpc__)
-#define LOOP	"1: addic. %0, %0, -1; bne 1b"
-#else
-#define LOOP	"1: subs %0, %0, #1; b.ne 1b"
-#endif
+#include "turns.h"
 
 /* A frame: a function without one is missing as a caller in chains. */
 #define SPIN(turns) do {						\

@@ -79,14 +79,6 @@ static pid_t start_worker(int cpu, int calls, int to[2], int from[2])
 	_exit(0);
 }
 
-static void let_work(int to[2], int from[2])
-{
-	char byte = 0;
-
-	if (write(to[1], &byte, 1) != 1 || read(from[0], &byte, 1) != 1)
-		die("the worker has ended");
-}
-
 static void end_worker(pid_t pid, int to[2], int from[2])
 {
 	close(to[1]);

@@ -407,14 +407,6 @@ static pid_t start_worker(int cpu, int to[2], int from[2])
 	_exit(0);
 }
 
-static void let_work(int to[2], int from[2])
-{
-	char byte = 0;
-
-	if (write(to[1], &byte, 1) != 1 || read(from[0], &byte, 1) != 1)
-		die("the worker has ended");
-}
-
 /*
  * Each CPU has counted its own threads.  So does perf for all of the CPU, and so do the counters of
  * the thread.
