@@ -312,7 +312,7 @@ int __perfctr_read(int fd, struct perfctr_sum_ctrs *sum, struct vperfctr_control
 	return read.status;
 }
 
-/* perfctr returned EPERM if no overflow was pending, and ESRCH if the caller may not. */
+/* perfctr returned EPERM if no overflow was pending, and ESRCH to others than the owner. */
 int __perfctr_iresume(int fd)
 {
 	int err = __perfctr_ioctl(fd, VPERFCTR_IRESUME, NULL);

@@ -552,7 +552,7 @@ static int encode_soft(struct vperfctr_event *event, const char *name,
 	return 0;
 }
 
-/* Translate a name, with this library's structures. */
+/* Translate a name into an event of this library's size; the caller's may differ. */
 static int translate(struct vperfctr_event *event, const char *name,
 		     const struct vperfctr_info *info, struct vperfctr_why *why)
 {

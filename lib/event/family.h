@@ -52,7 +52,7 @@ struct family {
 	uint64_t fields;
 	uint64_t (*fields_of)(const struct vperfctr_info *info);	/* if they differ */
 	const char *fields_text;
-	const char *modes_text;	/* the names of the modes' bits and of enable, before these */
+	const char *modes_text;	/* the names of the modes' bits and of enable; messages have it first */
 	const char *raw_text;	/* the form of a raw code; NULL: there are no raw codes */
 	const char *example;	/* a code */
 

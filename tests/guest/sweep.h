@@ -20,7 +20,7 @@ static inline u64 trace(u32 what)
 	return EMULATOR_TRACES ? rdpmc(0x7fff0200 + what) : 0;
 }
 
-/* Counter 0 shall overflow at this place, if it is near an overflow there. */
+/* Let counter 0 overflow at this place, if it is near an overflow there. */
 static inline void aim_at(u64 place)
 {
 #if defined(__x86_64__) || defined(__i386__)

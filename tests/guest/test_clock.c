@@ -119,7 +119,7 @@ PLACE static void second(unsigned long n)
 	loop(n);
 }
 
-/* So many take several milliseconds.  POWER clears 128 bytes of memory by one instruction. */
+/* That many calls take several milliseconds.  POWER clears 128 bytes of memory by one instruction. */
 #ifdef __powerpc64__
 #define KERNEL_CALLS	1600
 #else

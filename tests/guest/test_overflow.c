@@ -339,7 +339,10 @@ START_TEST(blocked_signal)
 }
 END_TEST
 
-/* A standard signal is queued only once; the set of counters is not lost with it. */
+/*
+ * A standard signal that is pending is not queued again.  The set of counters that have overflowed
+ * can still be read.
+ */
 static volatile u32 plain_signals, codes;
 
 static void on_plain(int sig, siginfo_t *si, void *context)

@@ -356,7 +356,7 @@ static void nest(unsigned int levels, unsigned long n)
 	__asm__ volatile("" ::: "memory");
 }
 
-/* So many addresses of the chain are those of a function without a frame. */
+/* That many addresses of the chain are those of a function without a frame. */
 #ifdef __powerpc__
 #define LEAVES	1
 #else

@@ -99,7 +99,7 @@ END_TEST
 
 /* ---- inheritance --------------------------------------------------------- */
 
-/* So many children can be forked before a thread of the kernel has run. */
+/* That many children can be forked before a thread of the kernel has run. */
 #define BURST	64
 
 /* Return how many of n children, which are forked as fast as possible, were missed. */

@@ -5,7 +5,8 @@
 #include "random.h"
 #include "tests.h"
 
-/* The drivers here allocate nothing, and a search for leaks at the end of each process takes longer
+/*
+ * The drivers here allocate nothing, and a search for leaks at the end of each process takes longer
  * than most tests.
  */
 const char *__asan_default_options(void);

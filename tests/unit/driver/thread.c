@@ -443,7 +443,7 @@ static void check_loaded(const struct thread *t, const struct model_cpu *cpu)
 						   model_select(cpu, map);
 		u64 evntsel = t->control.ctr[i].evntsel;
 
-		/* the second select of P6 need not have it */
+		/* EN of the first select of P6 is that of both. */
 		evntsel |= model_config()->old == MODEL_P6 ? SEL_EN : 0;
 		if (i >= t->control.nractrs) {
 			evntsel |= map & VPERFCTR_FIXED ? FIX_PMI : SEL_INT;

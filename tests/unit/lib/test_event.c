@@ -998,7 +998,7 @@ START_TEST(no_counters)
 }
 END_TEST
 
-/* It is not there for others, and not missing either. */
+/* A message says that the watchdog keeps its counter, and not that the processor lacks it. */
 START_TEST(counter_of_watchdog)
 {
 	info.fixed_mask = 0x5;

@@ -20,11 +20,11 @@
 #include "hash-table.h"
 #include "work.h"
 
-/* Seconds: of each owner, and for each byte. */
+/* Seconds: each owner has the first number, and each byte of his files adds the second one. */
 #define CPU		3.0
 #define CPU_OF_BYTE	0.2e-6
 
-/* Bytes: of each owner, and for each byte. */
+/* Bytes of memory, in the same way. */
 #define MEMORY		(INT64_C(96) << 20)
 #define MEMORY_OF_BYTE	16
 

@@ -346,7 +346,7 @@ static void write_file_of(struct converter *c, struct record_mapping *map, const
 {
 	struct record_file r = { .build_id_size = id[PERF_DATA_BUILD_ID_MAX] };
 
-	/* Any inode: a file that has a build ID is known by that. */
+	/* perf has no inode beside a build ID, which identifies the file.  0 would be no file. */
 	if (!map->inode)
 		map->inode = 1;
 	r.major = map->major;
@@ -387,7 +387,7 @@ static int convert_record(struct converter *c, const struct perf_event_header *h
 
 	switch (h->type) {
 	case PERF_DATA_AUXTRACE:
-		/* So many bytes follow. */
+		/* That many bytes follow. */
 		if (bytes_get64(&b, &n) && (n > c->size || fseeko(c->in, (off_t)n, SEEK_CUR)))
 			return damaged(c, "an impossible record", e);
 		return 0;

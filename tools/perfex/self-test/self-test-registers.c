@@ -444,7 +444,7 @@ static void describe_cpuid(FILE *f, unsigned int cpu)
 
 	for (i = 0; i < ARRAY_SIZE(leaves); i++) {
 		l = (struct leaf){ .leaf = leaves[i][0] };
-		/* Leaves of hypervisors are not among those that the check for a leaf knows. */
+		/* get_leaf() looks at the greatest leaf of the processor, which is not a hypervisor's. */
 		if (l.leaf == 0x40000000)
 			__cpuid(l.leaf, l.eax, l.ebx, l.ecx, l.edx);
 		else if (!get_leaf(leaves[i][0], leaves[i][1], &l))

@@ -122,10 +122,10 @@ struct jit_dump {
 	bool tsc;		/* times are those of the TSC */
 	struct jit_code *codes;	/* sorted by time */
 	uint32_t nrcodes;
-	/* The first codes, each in the place of what it covers of those before it. */
+	/* Which code an address belongs to at the time `now`: a later code hides those below it. */
 	struct intervals places;	/* the values are numbers of codes, from 1 */
-	uint32_t set, nrplaced;
-	uint64_t now;		/* they are there at this time */
+	uint32_t set, nrplaced;		/* the set of places, which has the first nrplaced codes */
+	uint64_t now;
 	unsigned int returns;
 	struct jit_load *loads;	/* sorted by their offset */
 	uint32_t nrloads;

@@ -34,7 +34,7 @@ const struct work *jit_dump_work(const struct jit_dump *d);
 /* Return: the owner of the file. */
 uid_t jit_dump_owner(const struct jit_dump *d);
 
-/* Return: a time of the other clock; UINT64_MAX: there are not two pairs. */
+/* Return: a time of the TSC as one of CLOCK_MONOTONIC; UINT64_MAX: clocks has not two pairs. */
 uint64_t to_monotonic(uint64_t tsc, const struct clock_pair *clocks, size_t nr);
 
 /*

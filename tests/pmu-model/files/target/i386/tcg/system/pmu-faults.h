@@ -114,7 +114,7 @@ static bool has_moved(TCGPMU *p)
     return left_cpu != env_cpu(p->env)->cpu_index && virtual_ns() - left_at < 1000000;
 }
 
-/* GLOBAL_CTRL has enabled counters, after so many ns. */
+/* GLOBAL_CTRL has enabled counters, after that many ns. */
 static void fault_enabled(TCGPMU *p, int64_t ns)
 {
     switch (p->fault) {
