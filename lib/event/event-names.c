@@ -609,24 +609,16 @@ static int translate(struct vperfctr_event *event, const char *name,
 	return check_counters(event, &wish, info, why);
 }
 
-int __vperfctr_get_info(struct vperfctr_info *to, const struct vperfctr_info *info)
+int __vperfctr_get_info_why(struct vperfctr_info *to, const struct vperfctr_info *info,
+			    struct vperfctr_why *why)
 {
 	if (!__vperfctr_is_size(info->size, INFO_SIZE_VER0))
-		return -EINVAL;
+		return __vperfctr_refuse(why, -EINVAL,
+					 "the description of the processor is none of vperfctr_info()");
 	/* The kernel may have filled in fields that this library does not know. */
 	memset(to, 0, sizeof(*to));
 	memcpy(to, info, info->size < sizeof(*to) ? info->size : sizeof(*to));
 	return 0;
-}
-
-int __vperfctr_get_info_why(struct vperfctr_info *to, const struct vperfctr_info *info,
-			    struct vperfctr_why *why)
-{
-	int err = __vperfctr_get_info(to, info);
-
-	if (!err)
-		return 0;
-	return __vperfctr_refuse(why, err, "the description of the processor is none of vperfctr_info()");
 }
 
 int vperfctr_event_sized(struct vperfctr_event *event, size_t size, const char *name,
@@ -715,7 +707,7 @@ int vperfctr_event_list_sized(const struct vperfctr_info *info, size_t size,
 
 	if (!__vperfctr_is_size(size, EVENT_SIZE_VER0))
 		return -EINVAL;
-	err = __vperfctr_get_info(&known, info);
+	err = __vperfctr_get_info_why(&known, info, NULL);
 	if (err)
 		return err;
 	l.event = (struct vperfctr_event *)malloc(size);

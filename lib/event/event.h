@@ -17,9 +17,7 @@
 #define CTR_SIZE_VER0		__VPERFCTR_SIZE_WITH(struct vperfctr_ctr, ireset)
 #define EVENT_SIZE_VER0		__VPERFCTR_SIZE_WITH(struct vperfctr_event, reserved)
 
-/* Copy the caller's description of a processor.  -EINVAL or -E2BIG: it is none, or a later one. */
-int __vperfctr_get_info(struct vperfctr_info *to, const struct vperfctr_info *info);
-/* Do what __vperfctr_get_info() does, and explain an error in *why. */
+/* Copy the caller's description of a processor.  -EINVAL: it is none, as *why says. */
 int __vperfctr_get_info_why(struct vperfctr_info *to, const struct vperfctr_info *info,
 			    struct vperfctr_why *why);
 

@@ -49,7 +49,7 @@ static bool is_among(const char *word, const char *words)
  * Return the code that counts the same with the other register.  OFFCORE_RESPONSE_0 and _1 are one
  * event with two registers that select responses: MSR_OFFCORE_RSP_0 and MSR_OFFCORE_RSP_1.
  */
-uint64_t __vperfctr_event_twin(const struct vperfctr_info *info, uint64_t code)
+static uint64_t twin_of(const struct vperfctr_info *info, uint64_t code)
 {
 	static const char both[] = "wsm wsm_dp snb snb_ep ivb ivb_ep hsw hsw_ep bdw bdw_ep skl skx clx icl icx";
 	const uint64_t select = code & (EVNTSEL_UMASK | EVNTSEL_EVENT);
@@ -136,7 +136,7 @@ int __vperfctr_share_registers(const struct vperfctr_event *event, unsigned int 
 	(void)counter_of;
 	for (i = 0; i < nr; i++) {
 		code = event[i].code;
-		twin = __vperfctr_event_twin(info, code);
+		twin = twin_of(info, code);
 		if (!has_value(&s, i, code) && (has_value(&s, i, twin) || !agrees(&s, i, code))) {
 			if (!agrees(&s, i, twin))
 				return refuse_registers(&s, i, twin, why);

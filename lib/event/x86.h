@@ -57,9 +57,6 @@ int __vperfctr_share_registers(const struct vperfctr_event *event, unsigned int 
 			       uint32_t *counter_of, uint64_t *code_of,
 			       const struct vperfctr_info *info, struct vperfctr_why *why);
 
-/* Return the code of the same event with the other second register, or the code itself. */
-uint64_t __vperfctr_event_twin(const struct vperfctr_info *info, uint64_t code);
-
 #pragma GCC visibility pop
 
 #endif /* VPERFCTR_EVENT_X86_H */

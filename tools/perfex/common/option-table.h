@@ -176,7 +176,6 @@ int set_split(struct parsing *p, const char *arg, struct error *e);
 int set_chains(struct parsing *p, const char *arg, struct error *e);
 int set_rate(struct parsing *p, const char *arg, struct error *e);
 int set_max_stack(struct parsing *p, const char *arg, struct error *e);
-int set_user(struct parsing *p, const char *arg, struct error *e);
 int set_annotate(struct parsing *p, const char *arg, struct error *e);
 int set_sort(struct parsing *p, const char *arg, struct error *e);
 int set_checks(struct parsing *p, const char *arg, struct error *e);
@@ -198,7 +197,5 @@ int check_gate(const struct options *o, struct error *e);
 struct reporting reporting_of(const struct options *o);
 /* The command takes no words.  what: "perfex doctor" */
 int check_no_words(const struct options *o, const char *what, struct error *e);
-
-void print_event_names(FILE *f);
 
 #endif /* PERFEX_OPTION_TABLE_H */

@@ -221,7 +221,11 @@ static int choose_all(struct cpus *cpus, const struct vperfctr_cpu_mask *all,
 	return 0;
 }
 
-int cpus_find(struct cpus *cpus, const char *list, bool perf, struct error *e)
+/*
+ * Find the CPUs of a list, or all that can count if it is NULL.  perf: by perf_event
+ * Return: 0, or -1 with *e.  The caller frees *cpus in both cases.
+ */
+static int find_cpus(struct cpus *cpus, const char *list, bool perf, struct error *e)
 {
 	struct vperfctr_cpu_mask *all = NULL, *able = NULL, *online = NULL;
 	int err;
@@ -249,8 +253,9 @@ int cpus_find(struct cpus *cpus, const char *list, bool perf, struct error *e)
 	return err;
 }
 
-int cpus_keep_kind(struct cpus *cpus, const struct vperfctr_info *info, bool listed,
-		   struct error *e)
+/* Leave out the CPUs of other kinds.  Those of a list must not be such. */
+static int keep_kind(struct cpus *cpus, const struct vperfctr_info *info, bool listed,
+		     struct error *e)
 {
 	struct vperfctr_cpu_mask *of_kind;
 	int err = vperfctr_kind_cpus(&of_kind, info->kind);
@@ -339,7 +344,8 @@ static unsigned int find_part(struct cpus *cpus, const char *label, enum split s
 	return i;
 }
 
-int cpus_divide(struct cpus *cpus, enum split split, struct error *e)
+/* Divide the CPUs into the parts to print. */
+static int divide(struct cpus *cpus, enum split split, struct error *e)
 {
 	struct vperfctr_cpu_mask *online = find_online(cpus->mask);
 	char label[sizeof(cpus->parts->label)];
@@ -375,16 +381,16 @@ int cpus_choose(struct cpus *cpus, const struct count_options *c, struct kinds *
 	struct targets targets = { .nr = 0 };
 	int ret;
 
-	if (cpus_find(cpus, c->cpu_list, false, e))
+	if (find_cpus(cpus, c->cpu_list, false, e))
 		return -1;
 	targets.cpus = cpus->mask;
 	ret = kind_choose(c->kind, &targets, kinds, try, arg, e);
 	if (ret < 0)
 		return -1;
 	if (kinds->nr == 1 && kinds->info[0].nrkinds > 1 &&
-	    cpus_keep_kind(cpus, &kinds->info[0], c->cpu_list, e))
+	    keep_kind(cpus, &kinds->info[0], c->cpu_list, e))
 		return -1;
-	return cpus_divide(cpus, c->split, e) ? -1 : ret;
+	return divide(cpus, c->split, e) ? -1 : ret;
 }
 
 int cpus_choose_perf(struct cpus *cpus, const struct count_options *c, struct kinds *kinds,
@@ -394,10 +400,10 @@ int cpus_choose_perf(struct cpus *cpus, const struct count_options *c, struct ki
 
 	if (c->split == SPLIT_KIND)
 		return fail_with(e, "perf_event does not know kinds of CPUs: --per-kind needs the module");
-	if (cpus_find(cpus, c->cpu_list, true, e))
+	if (find_cpus(cpus, c->cpu_list, true, e))
 		return -1;
 	ret = try(kinds, arg, e);
-	return ret < 0 || cpus_divide(cpus, c->split, e) ? -1 : ret;
+	return ret < 0 || divide(cpus, c->split, e) ? -1 : ret;
 }
 
 void cpus_free(struct cpus *cpus)

@@ -21,19 +21,6 @@ struct cpus {
 };
 
 /*
- * Find the CPUs of a list, or all that can count if it is NULL.  perf: by perf_event
- * Return: 0, or -1 with *e.  The caller frees *cpus in both cases.
- */
-int cpus_find(struct cpus *cpus, const char *list, bool perf, struct error *e);
-
-/* Leave out the CPUs of other kinds.  Those of a list must not be such. */
-int cpus_keep_kind(struct cpus *cpus, const struct vperfctr_info *info, bool listed,
-		   struct error *e);
-
-/* Divide them into the parts to print. */
-int cpus_divide(struct cpus *cpus, enum split split, struct error *e);
-
-/*
  * Do what cpus_choose() does, for perf_event, which *kinds describes already.
  * Return: what try() returned, or -1 with *e.  The caller frees *cpus in both cases.
  */

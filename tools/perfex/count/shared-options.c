@@ -174,7 +174,7 @@ int set_backend(struct parsing *p, const char *arg, struct error *e)
 	return backend_parse(&p->o->counting.backend, arg, "--backend", e);
 }
 
-int set_user(struct parsing *p, const char *arg, struct error *e)
+static int set_user(struct parsing *p, const char *arg, struct error *e)
 {
 	(void)e;
 	p->o->counting.as_user = true;

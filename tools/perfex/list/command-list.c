@@ -17,7 +17,7 @@ static int find_example(const struct vperfctr_event *event, const char *descript
 }
 
 /* Examples that work on the processor at hand, if the module says which one it is. */
-void print_event_names(FILE *f)
+static void print_event_names(FILE *f)
 {
 	struct vperfctr_info info = { 0 };
 	char example[32] = "";

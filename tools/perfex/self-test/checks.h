@@ -145,8 +145,6 @@ struct msr {
 
 /* The register that enables all counters of a CPU, or 0. */
 uint64_t enabling_register(const struct self_test *t, unsigned int cpu);
-/* Fill in the i-th register that matters.  Return: false if there are no more. */
-bool find_register(const struct self_test *t, unsigned int i, struct msr *msr);
 /* Return: 0 or -errno; -ENOENT: there is no msr driver; -EIO: there is no such register. */
 int read_msr(unsigned int cpu, uint32_t address, uint64_t *value);
 /* Print the machine and its registers into the report. */

@@ -256,7 +256,8 @@ static bool find_p4_register(unsigned int i, struct msr *msr)
 	return true;
 }
 
-bool find_register(const struct self_test *t, unsigned int i, struct msr *msr)
+/* Fill in the i-th register that matters.  Return: false if there are no more. */
+static bool find_register(const struct self_test *t, unsigned int i, struct msr *msr)
 {
 	memset(msr, 0, sizeof(*msr));
 	switch (t->kind[0].cpu_type) {
@@ -475,7 +476,7 @@ static void describe_cpuid(FILE *f, unsigned int cpu)
 	(void)cpu;
 }
 
-bool find_register(const struct self_test *t, unsigned int i, struct msr *msr)
+static bool find_register(const struct self_test *t, unsigned int i, struct msr *msr)
 {
 	(void)t, (void)i, (void)msr;
 	return false;
