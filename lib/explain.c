@@ -116,7 +116,7 @@ static void read_comm(char *name, size_t size, const char *proc, pid_t pid)
 	fclose(f);
 }
 
-/* Return the caller's number in there, which may be the /proc of another PID namespace. */
+/* Return the caller's process ID in this /proc, which may be that of another PID namespace. */
 static pid_t own_pid(const char *proc)
 {
 	char path[MAX_PROC + 64], number[16];

@@ -67,7 +67,7 @@ static int add_value(struct differences *d, const char *name, unsigned int file,
 	return 0;
 }
 
-/* Let rows of the same name be one. */
+/* Make one row of those with the same name, with their sums. */
 static void join_rows(struct differences *d)
 {
 	unsigned int i, nr = 0, k;

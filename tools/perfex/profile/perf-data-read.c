@@ -38,7 +38,7 @@ struct converter {
 	struct recording rec;		/* what is made */
 	struct perf_records records;
 	bool looked;			/* for the kernel: */
-	bool same_kernel;		/* it runs now, where it was then */
+	bool same_kernel;		/* the kernel that runs is that of the file, at the same addresses */
 	char record[1 << 16];
 };
 

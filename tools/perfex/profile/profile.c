@@ -484,7 +484,7 @@ static uint32_t string_of_text(struct places *places, uint32_t file, const char 
 	return known->string;
 }
 
-/* The name is one of the module's file, to which the work on it belongs. */
+/* Make a name of this file readable.  The file's owner pays for the time that this takes. */
 static void make_readable(struct places *places, uint32_t file, const char *name)
 {
 	const struct profile_file *of = file_of(places->p, file);
