@@ -281,6 +281,11 @@ START_TEST(names_of_perf)
 	refuse("sched:sched_switch", "'sched:sched_switch' is a tracepoint of the kernel: use perf stat for it");
 	refuse("syscalls:sys_enter_read", "is a tracepoint of the kernel");
 	refuse("cpu/event=0xc0/u", "is perf's syntax for the events of a unit: raw events of a core are rUUEE here");
+	info.cpu_type = VPERFCTR_CPU_INTEL_P5;
+	refuse("cpu/event=0xc0/u", "raw events of a core are rEEE@N here");
+	info.cpu_type = VPERFCTR_CPU_INTEL_P4;
+	refuse("cpu/event=0xc0/u", "raw events of a core are 0xCCCR/0xESCR@COUNTER here");
+	info.cpu_type = VPERFCTR_CPU_INTEL_ARCH;
 	refuse("cycles:u@9", "'cycles:u@9': this processor has no general counter 9");
 	refuse("cycles:pp", "'cycles:pp': a generic event may be followed by ':u', ':k' or ':uk', and not by ':pp'; "
 			    "perf's precise events are not available");

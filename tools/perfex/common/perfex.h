@@ -160,6 +160,15 @@ static inline bool is_time_of_command(const struct vperfctr_event *event)
 /* Return: the i-th generic name, or NULL. */
 const char *events_generic_name(unsigned int i);
 
+/* How raw codes of events are written. */
+struct raw_events {
+	uint32_t cpu_type;
+	const char *form;	/* "rUUEE" */
+	const char *help;	/* lines for perfex list --help */
+};
+
+const struct raw_events *raw_events_of(const struct vperfctr_info *info);
+
 /* Describe the i-th time that perfex measures.  Return: its description, or NULL. */
 const char *events_time(unsigned int i, struct vperfctr_event *event);
 

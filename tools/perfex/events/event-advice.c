@@ -115,10 +115,7 @@ static int advise_perf_name(struct error *e, const char *name, const struct vper
 				 name, name + 4);
 	if (strchr(name, '/') && name[0] != '0')
 		return fail_with(e, "'%s' is perf's syntax for the events of a unit: raw events of a core are %s here; for other units, use perf stat",
-				 name, info->cpu_type == VPERFCTR_CPU_ARM_PMUV3 ? "rEEEE" :
-				 info->cpu_type == VPERFCTR_CPU_RISCV_SBI ? "rDATA" :
-				 info->cpu_type == VPERFCTR_CPU_POWER8 ? "rPUCEE" :
-				 info->cpu_type == VPERFCTR_CPU_PPC32 ? "rEE@N" : "rUUEE");
+				 name, raw_events_of(info)->form);
 	/* Events of processors have no lower-case letter on both sides of a colon. */
 	if (colon && islower((unsigned char)*name) && islower((unsigned char)colon[1]) &&
 	    strchr(colon, '_') && !is_generic(simple))

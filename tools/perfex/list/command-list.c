@@ -33,50 +33,7 @@ static void print_event_names(FILE *f)
 			events_generic_name(i));
 	fprintf(f, "\n  libpfm4's  %s%s\n             (perfex list shows those of this processor)\n",
 		*example ? "as in " : "", *example ? example : "EVENT:UMASK");
-	switch (info.cpu_type) {
-	case VPERFCTR_CPU_ARM_PMUV3:
-		fputs("  raw        rEEEE, hexadecimal: the event's number (r0008: instructions)\n"
-		      "  register   0xEVNTSEL: the event type register as a whole\n", f);
-		break;
-	case VPERFCTR_CPU_INTEL_P5:
-	case VPERFCTR_CPU_CYRIX:
-	case VPERFCTR_CPU_WINCHIP:
-	case VPERFCTR_CPU_VIA_C3:
-		fputs("  raw        rEEE@N, hexadecimal: the event's number, on counter N\n"
-		      "  register   0xEVNTSEL@N: the counter's part of the control register\n", f);
-		break;
-	case VPERFCTR_CPU_RISCV_SBI:
-		fputs("  raw        rDATA, hexadecimal: the value for mhpmevent, as perf has it\n"
-		      "  SBI        0xNUMBER: the SBI's number of an event (0x2: instructions)\n", f);
-		break;
-	case VPERFCTR_CPU_POWER8:
-		fputs("  raw        rPUCEE, hexadecimal: counter (1: PMC1), unit, combination and\n"
-		      "             selector, as perf has it; rEE@N is for PMC<N + 1>, too\n"
-		      "  register   0xEVNTSEL: the same, with bits for the modes\n", f);
-		break;
-	case VPERFCTR_CPU_PPC32:
-		fputs("  raw        rEE@N, hexadecimal: the selector of counter N, which is PMC<N + 1>\n"
-		      "  register   0xEVNTSEL@N: the same, with bits for the modes\n", f);
-		break;
-	case VPERFCTR_CPU_INTEL_P4:
-		fputs("  register   0xCCCR/0xESCR@COUNTER: the two registers that an event needs\n", f);
-		break;
-	case VPERFCTR_CPU_AMD:
-	case VPERFCTR_CPU_INTEL_P6:
-		fputs("  raw        rUUEE, hexadecimal: unit mask, then event select, as perf has it\n"
-		      "             (r00c0: event c0 with unit mask 00, instructions); digits further\n"
-		      "             left are bits of the event select register from bit 16 on:\n"
-		      "             r10000c0 has a cmask of 1\n"
-		      "  register   0xEVNTSEL: the event select register as a whole\n", f);
-		break;
-	default:
-		fputs("  raw        rUUEE, hexadecimal: unit mask, then event select, as perf has it\n"
-		      "             (r00c0: event c0 with unit mask 00, instructions); digits further\n"
-		      "             left are bits of the event select register from bit 16 on:\n"
-		      "             r10000c0 has a cmask of 1\n"
-		      "  register   0xEVNTSEL or 0xEVNTSEL/0xAUX: the event select register as a\n"
-		      "             whole, and the second one that the event needs\n", f);
-	}
+	fputs(raw_events_of(&info)->help, f);
 }
 
 static const struct option_entry list_options[] = {
