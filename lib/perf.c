@@ -26,6 +26,7 @@
 #include <unistd.h>
 
 #include "internal.h"
+#include "perf-pages.h"
 #include "perf.h"
 
 struct __vperfctr_perf {
@@ -43,6 +44,7 @@ struct __vperfctr_perf {
 	/* The place of each counter and software counter in the group. */
 	uint8_t place[VPERFCTR_MAX_CTRS], soft_place[VPERFCTR_NR_SOFT];
 	int *fd;			/* of all groups; of each, the leader is the first */
+	struct __vperfctr_perf_pages *pages;	/* of the caller's events, or NULL */
 	/* The time and the counts of each thread or CPU at the last reset, and room for the next. */
 	uint64_t *base[2];
 	unsigned int current;		/* the index of those of the last reset */
@@ -120,6 +122,13 @@ static void close_events(const struct __vperfctr_perf *p)
 		close(p->fd[i]);
 	for (i = p->nrclocks; i--;)
 		close(p->clock[i]);
+}
+
+void __vperfctr_perf_close(struct __vperfctr_perf *p)
+{
+	__vperfctr_perf_unmap(p->pages);
+	close_events(p);
+	free_perf(p);
 }
 
 static void place_event(struct __vperfctr_perf *p, struct layout *layout,
@@ -378,20 +387,15 @@ static int start(struct __vperfctr_perf *p, unsigned int flags)
 	return err ? err : read_group(p, &g);
 }
 
-int __vperfctr_open_perf_at(struct vperfctr **v, const struct __vperfctr_perf_event *event,
-			    unsigned int nr, const struct vperfctr_perf_place *at, size_t size,
-			    unsigned int flags)
+/* own: of the calling thread, which may read its counters. */
+static int open_at(struct vperfctr **v, const struct __vperfctr_perf_event *event, unsigned int nr,
+		   const struct vperfctr_perf_place *place, unsigned int flags, bool own)
 {
-	struct layout layout = { .flags = flags };
-	struct vperfctr_perf_place all, *place = &all;
+	struct layout layout = { .flags = flags, .sample = place->sample };
 	struct __vperfctr_perf *p;
 	int err;
 
 	*v = NULL;
-	err = __vperfctr_get_struct(place, sizeof(*place), at, size);
-	if (err)
-		return err;
-	layout.sample = place->sample;
 	if (!nr || nr > 2 * VPERFCTR_MAX_CTRS || !place->nrtids || !place->nrcpus)
 		return -EINVAL;
 	p = (struct __vperfctr_perf *)calloc(1, sizeof(*p));
@@ -400,13 +404,19 @@ int __vperfctr_open_perf_at(struct vperfctr **v, const struct __vperfctr_perf_ev
 	p->tid = place->tid[0] ? place->tid[0] : (pid_t)syscall(SYS_gettid);
 	lay_out(p, &layout, event, nr);
 	err = open_groups(p, &layout, place);
+	/*
+	 * Before they start: a page that is mapped after the kernel has read the counter is wrong by
+	 * 2^48 until the event is next scheduled.  That of an event which is inherited has the
+	 * thread's own count only.
+	 */
+	if (!err && own && !(flags & VPERFCTR_PERF_INHERIT))
+		p->pages = __vperfctr_perf_map(p->fd, p->place, p->nrctrs);
 	if (!err && !(flags & VPERFCTR_PERF_STOPPED))
 		err = start(p, flags);
 	if (!err)
 		err = __vperfctr_new_handle(v, p->fd[0], 0);
 	if (err) {
-		close_events(p);
-		free_perf(p);
+		__vperfctr_perf_close(p);
 		return err;
 	}
 	p->suspended = flags & VPERFCTR_PERF_STOPPED;
@@ -418,6 +428,18 @@ int __vperfctr_open_perf_at(struct vperfctr **v, const struct __vperfctr_perf_ev
 	return 0;
 }
 
+int __vperfctr_open_perf_at(struct vperfctr **v, const struct __vperfctr_perf_event *event,
+			    unsigned int nr, const struct vperfctr_perf_place *at, size_t size,
+			    unsigned int flags)
+{
+	struct vperfctr_perf_place place;
+	int err;
+
+	*v = NULL;
+	err = __vperfctr_get_struct(&place, sizeof(place), at, size);
+	return err ? err : open_at(v, event, nr, &place, flags, false);
+}
+
 int __vperfctr_open_perf(struct vperfctr **v, const struct __vperfctr_perf_event *event,
 			 unsigned int nr, pid_t tid, unsigned int flags)
 {
@@ -425,7 +447,7 @@ int __vperfctr_open_perf(struct vperfctr **v, const struct __vperfctr_perf_event
 	const struct vperfctr_perf_place place = {
 		.tid = &tid, .cpu = &any, .nrtids = 1, .nrcpus = 1,
 	};
-	int err = __vperfctr_open_perf_at(v, event, nr, &place, sizeof(place), flags);
+	int err = open_at(v, event, nr, &place, flags, !tid);
 
 	/* As a handle with a page: it belongs to the thread that is counted. */
 	if (!err && !tid) {
@@ -454,12 +476,6 @@ int vperfctr_perf_descriptors_sized(const struct vperfctr *v, struct vperfctr_pe
 	return 0;
 }
 
-void __vperfctr_perf_close(struct __vperfctr_perf *p)
-{
-	close_events(p);
-	free_perf(p);
-}
-
 static bool has_thread(const struct vperfctr_handle *h)
 {
 	/* A handle for another thread is read when that has ended, too. */
@@ -474,6 +490,22 @@ static bool is_foreign(const struct vperfctr_handle *h)
 	       has_thread(h);
 }
 
+/* Read counters in user mode, if the caller may.  An error must leave what the caller has. */
+static bool read_here(const struct vperfctr_handle *h, uint64_t *pmc, unsigned int first,
+		      unsigned int nr)
+{
+	const struct __vperfctr_perf *p = h->perf;
+	const uint64_t *base = base_of(p, p->base[p->current], 0);
+	uint64_t value[VPERFCTR_MAX_CTRS];
+	unsigned int i;
+
+	if (!__vperfctr_mine(&h->pub) || !__vperfctr_perf_read_pages(p->pages, value, first, nr))
+		return false;
+	for (i = 0; i < nr; i++)
+		pmc[i] = value[i] - base[1 + p->place[first + i]];
+	return true;
+}
+
 int __vperfctr_perf_read(const struct vperfctr_handle *h, uint64_t *tsc, uint64_t *pmc,
 			 unsigned int first, unsigned int nr)
 {
@@ -482,6 +514,8 @@ int __vperfctr_perf_read(const struct vperfctr_handle *h, uint64_t *tsc, uint64_
 	unsigned int i;
 	int err;
 
+	if (p->pages && nr && !tsc && read_here(h, pmc, first, nr))
+		return 0;
 	if (is_foreign(h))
 		return -EPERM;
 	if (first > p->nrctrs || nr > p->nrctrs - first)

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -72,6 +73,73 @@ START_TEST(exact)
 END_TEST
 
 /* Without the module a region is exact, too, where perf_event makes its times from the TSC. */
+/* A read by the loop that perf_event's header describes. */
+static uint64_t read_page(const volatile struct perf_event_mmap_page *page)
+{
+	uint64_t count;
+	uint32_t seq;
+
+	do {
+		seq = page->lock;
+		__atomic_signal_fence(__ATOMIC_SEQ_CST);
+		count = page->offset;
+		if (page->cap_user_rdpmc && page->index) {
+			int64_t pmc = rdpmc(page->index - 1);
+
+			pmc <<= 64 - page->pmc_width;
+			count += pmc >> (64 - page->pmc_width);
+		}
+		__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	} while (page->lock != seq);
+	return count;
+}
+
+/* Instructions of both modes, so a system call would be seen. */
+static const volatile struct perf_event_mmap_page *map_instructions(void)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_HARDWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_HW_INSTRUCTIONS,
+		.disabled = 1,
+	};
+	int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
+	void *page;
+
+	ck_assert_int_ge(fd, 0);
+	page = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, fd, 0);
+	ck_assert_ptr_ne(page, MAP_FAILED);
+	ck_assert_int_eq(ioctl(fd, PERF_EVENT_IOC_ENABLE, 0), 0);
+	return page;
+}
+
+/* Where user mode may read perf_event's counters, a read is a few of its loops, and no call. */
+START_TEST(read_in_user_mode)
+{
+	struct vperfctr *v = count_names("cycles:u,instructions:u");
+	const volatile struct perf_event_mmap_page *page = map_instructions();
+	uint64_t before, alone, own, value = 0;
+	unsigned int i;
+	int err;
+
+	if (!page->cap_user_rdpmc)
+		return;
+	/* The first call resolves a symbol. */
+	for (i = 0; i < 2; i++) {
+		before = read_page(page);
+		alone = read_page(page) - before;
+		before = read_page(page);
+		err = vperfctr_read_pmc(v, 1, &value);
+		own = read_page(page) - before - alone;
+	}
+	ck_assert_int_eq(err, 0);
+	printf("perf's loop: %lu, a read: %lu\n", (unsigned long)alone, (unsigned long)own);
+	ck_assert_uint_ge(alone, 10);
+	ck_assert_uint_le(own, 7 * alone);
+	vperfctr_close(v);
+}
+END_TEST
+
 START_TEST(exact_region)
 {
 	struct vperfctr *v = count_names("instructions:u");
@@ -199,6 +267,7 @@ END_TEST
 static void add(TCase *t)
 {
 	tcase_add_test(t, exact);
+	tcase_add_test(t, read_in_user_mode);
 	tcase_add_test(t, exact_region);
 	tcase_add_test(t, busy);
 	tcase_add_test(t, too_many);

@@ -17,6 +17,7 @@
 #include <vperfctr-event.h>
 
 #include "perf.h"
+#include "perf-rdpmc.h"
 
 /* ---- a fake of perf_event ------------------------------------------------------------ */
 
@@ -36,7 +37,10 @@ static struct {
 	bool clock;			/* times are made from the TSC */
 	bool lost;			/* the pinned group has lost its counters */
 	uint64_t enabled, running, value[MAX_EVENTS];
-	unsigned int enables, disables;
+	unsigned int enables, disables, reads;
+	bool user_reads;		/* events have counters that user mode may read */
+	struct perf_event_mmap_page *page[MAX_EVENTS];
+	void (*in_rdpmc)(void);		/* what happens meanwhile, once */
 } k;
 
 static const char *const no_device = "/dev/vperfctr-of-no-test";
@@ -124,6 +128,7 @@ ssize_t __wrap_read(int fd, void *buf, size_t size)
 
 	if (first == k.nr)
 		return __real_read(fd, buf, size);
+	k.reads++;
 	if (k.lost)
 		return 0;
 	out[2] = k.running + k.ran[first];
@@ -149,6 +154,7 @@ int __wrap_ioctl(int fd, unsigned long request, ...)
 void *__wrap_mmap(void *addr, size_t len, int prot, int flags, int fd, off_t off)
 {
 	struct perf_event_mmap_page *page;
+	unsigned int i;
 
 	if (fd < 0)
 		return __real_mmap(addr, len, prot, flags, fd, off);
@@ -156,7 +162,29 @@ void *__wrap_mmap(void *addr, size_t len, int prot, int flags, int fd, off_t off
 	page->cap_user_time = k.clock;
 	page->time_mult = 500;
 	page->time_shift = 10;
+	for (i = 0; i < k.nr; i++) {
+		if (k.fd[i] != fd)
+			continue;
+		k.page[i] = page;
+		page->cap_user_rdpmc = k.user_reads;
+		page->index = i + 1;
+		page->pmc_width = 40;
+		/* The counter has the rest, which may be less than zero. */
+		page->offset = 5000;
+	}
 	return page;
+}
+
+#define COUNTER_MASK	((1ULL << 40) - 1)
+
+uint64_t test_rdpmc(uint32_t index)
+{
+	void (*func)(void) = k.in_rdpmc;
+
+	k.in_rdpmc = NULL;
+	if (func)
+		func();
+	return (k.value[index] - k.page[index]->offset) & COUNTER_MASK;
 }
 
 /* ---- tests ------------------------------------------------------------------------------- */
@@ -860,6 +888,93 @@ START_TEST(owner)
 }
 END_TEST
 
+static void move_counter(void)
+{
+	k.page[0]->lock++;
+	k.page[0]->offset = 70000;
+}
+
+static void spoil_page(void)
+{
+	k.page[0]->lock++;
+	k.page[0]->offset -= COUNTER_MASK + 1;
+}
+
+/* Where perf_event lets user mode read its counters, a read is no system call. */
+START_TEST(user_reads)
+{
+	struct vperfctr *v;
+	pthread_t thread;
+	uint64_t pmc[2];
+	unsigned int reads;
+	void *result;
+	int status;
+	pid_t pid;
+
+	k.user_reads = true;
+	v = open_ok("instructions:u,cycles:u,task-clock");
+	advance(3);
+	reads = k.reads;
+	ck_assert_int_eq(vperfctr_read(v, NULL, pmc, 2), 0);
+	ck_assert_uint_eq(pmc[0], 3000);
+	ck_assert_uint_eq(pmc[1], 6000);
+	/* The kernel has moved the event to another counter meanwhile. */
+	k.in_rdpmc = move_counter;
+	ck_assert_int_eq(vperfctr_read_pmc(v, 0, pmc), 0);
+	ck_assert_uint_eq(pmc[0], 3000);
+	ck_assert_ptr_null(k.in_rdpmc);
+	ck_assert_uint_eq(k.reads, reads);
+	/* From a reset on. */
+	ck_assert_int_eq(vperfctr_reset(v), 0);
+	advance(2);
+	reads = k.reads;
+	ck_assert_int_eq(vperfctr_read(v, NULL, pmc, 2), 0);
+	ck_assert_uint_eq(pmc[0], 2000);
+	ck_assert_uint_eq(pmc[1], 4000);
+	ck_assert_int_eq(vperfctr_read_pmc(v, 2, pmc), -EINVAL);
+	ck_assert_uint_eq(k.reads, reads);
+
+	/* Other threads and children may not. */
+	pthread_create(&thread, NULL, read_as_foreign, v);
+	pthread_join(thread, &result);
+	ck_assert_ptr_null(result);
+	fflush(NULL);
+	pid = fork();
+	if (!pid)
+		_exit(read_as_foreign(v) ? 1 : 0);
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert_int_eq(status, 0);
+
+	/* The kernel reads: an event stands still, or has lost time, or may not be read any more. */
+	reads = k.reads;
+	k.page[1]->index = 0;
+	pmc[0] = 7;
+	k.lost = true;
+	ck_assert_int_eq(vperfctr_read(v, NULL, pmc, 2), -EBUSY);
+	ck_assert_uint_eq(pmc[0], 7);
+	k.lost = false;
+	ck_assert_int_eq(vperfctr_read(v, NULL, pmc, 2), 0);
+	ck_assert_uint_eq(pmc[1], 4000);
+	ck_assert_uint_eq(k.reads, reads + 2);
+	k.page[1]->index = 2;
+	k.page[0]->time_enabled++;
+	ck_assert_int_eq(vperfctr_read_pmc(v, 1, pmc), 0);
+	ck_assert_uint_eq(k.reads, reads + 3);
+	k.page[0]->time_enabled--;
+	k.page[0]->cap_user_rdpmc = 0;
+	ck_assert_int_eq(vperfctr_read_pmc(v, 0, pmc), 0);
+	ck_assert_uint_eq(pmc[0], 2000);
+	ck_assert_uint_eq(k.reads, reads + 4);
+	/* As Linux writes the page if it is mapped after a read of the counter. */
+	k.page[0]->cap_user_rdpmc = 1;
+	k.in_rdpmc = spoil_page;
+	ck_assert_int_eq(vperfctr_read_pmc(v, 0, pmc), 0);
+	ck_assert_uint_eq(pmc[0], 2000);
+	ck_assert_uint_eq(k.reads, reads + 5);
+	vperfctr_close(v);
+}
+END_TEST
+
 /* As perfex counts a command: perf_event starts at the exec, and inherits without pinning. */
 START_TEST(command)
 {
@@ -954,6 +1069,7 @@ int main(void)
 	tcase_add_test(t, reset_of_cpus);
 	tcase_add_loop_test(t, bad_places, 0, 10);
 	tcase_add_test(t, owner);
+	tcase_add_test(t, user_reads);
 	tcase_add_test(t, command);
 	tcase_add_test(t, sizes);
 	suite_add_tcase(s, t);
