@@ -235,13 +235,12 @@ START_TEST(both_overflow)
 	page = mmap(NULL, ring.map_size, PROT_READ, MAP_SHARED, observer, VPERFCTR_RING_OFFSET);
 	ck_assert_ptr_ne((void *)page, MAP_FAILED);
 	control_init(&control, 1);
-	control_add_imode(&control, nth_general(0), INSNS_USER, 100000);
+	control_add_imode(&control, IMODE_ALL ? nth_general(0) : IMODE_MAP, IMODE_USER, 100000);
 	control.c.si_signo = SIGRTMIN;
 	assert_ok(set_control(own, &control));
-	control.c.si_signo = 0;
+	control_init(&control, 1);
+	control_add_imode(&control, nth_general(1), INSNS_USER, 50000);
 	control.c.flags = VPERFCTR_CONTROL_RING;
-	control.ctr[0].map = nth_general(1);
-	control.ctr[0].ireset = -50000;
 	assert_ok(set_control(observer, &control));
 	loop(1000000);
 	assert_ok(call(own, VPERFCTR_SUSPEND, NULL));
@@ -253,7 +252,9 @@ START_TEST(both_overflow)
 	ck_assert_uint_ge(r2.own[1], r.own[1]);
 	ck_assert_uint_eq(acc->signals, r.own[1] / 100000);
 	ck_assert_uint_le(load_head(&page->head) + page->dropped, r2.own[1] / 50000);
-	ck_assert_uint_ge(load_head(&page->head) + page->dropped, r2.own[1] / 50000 - 1);
+	/* Where only one counter's overflows are exact, it is the own state's. */
+	ck_assert_uint_ge(load_head(&page->head) + page->dropped,
+			  IMODE_ALL ? r2.own[1] / 50000 - 1 : 1);
 	close(observer);
 	close(own);
 }
