@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * On x86, perf moves events to other counters, also those that are pinned to a CPU and come
- * first.  So no event of perf's can keep a counter for somebody else: see doc/sharing.md.
+ * first.  So no event of perf's can keep a counter for the module: see doc/sharing.md.
  *
  * Sandy Bridge can count L1D_PEND_MISS on general counter 2 only, and UOPS_ISSUED on all four.
  */
