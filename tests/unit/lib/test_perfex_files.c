@@ -547,6 +547,7 @@ START_TEST(packages)
 	build("work", "-s");
 	snprintf(path, sizeof(path), "%s:%s", dir, getenv("PATH"));
 	setenv("PATH", path, 1);
+	setenv("DPKG_ADMINDIR", in_dir("no"), 1);
 	fake_command("dpkg-query", "[ $# = 3 ] && [ \"$1\" = -S ] && case $2 in\n"
 		     "*/p) echo \"libexample1:amd64: $2\"; seq 100000 ;;\n*) exit 1 ;;\nesac");
 	fake_command("rpm", "exit 1");
@@ -581,6 +582,38 @@ START_TEST(packages)
 	fake_command("rpm", "echo the file is owned by no package");
 	report_stripped(program());
 	has(out, "'find-dbgsym-packages ");
+	unsetenv("DPKG_ADMINDIR");
+}
+END_TEST
+
+/* dpkg's lists are read where they are of the known format: dpkg-query takes more memory and time. */
+START_TEST(lists_of_packages)
+{
+	char line[1024];
+
+	build("work", "-s");
+	snprintf(line, sizeof(line), "%s:%s", dir, getenv("PATH"));
+	setenv("PATH", line, 1);
+	setenv("DPKG_ADMINDIR", dir, 1);
+	fake_command("dpkg-query", "echo \"libasked: $2\"");
+	fake_command("rpm", "exit 1");
+	snprintf(line, sizeof(line), "mkdir info && printf '1\\n' > info/format && printf '/.\\n%s.so\\n' > info/libother.list &&"
+		 " printf '/.\\n%s\\n/x\\n' > info/libone-2.0:amd64.list && cp info/libone* info/not.conffiles && mkfifo info/pipe.list",
+		 program(), program());
+	shell(line);
+	report_stripped(program());
+	has(out, "): they are in the package libone-2.0-dbgsym,");
+	ck_assert_str_eq(text, "");
+	/* The file may be known by its path below /usr. */
+	snprintf(line, sizeof(line), "printf '/usr%s' > info/libone-2.0:amd64.list", program());
+	shell(line);
+	report_stripped(program());
+	has(out, "): they are in the package libone-2.0-dbgsym,");
+	shell("printf '2\\n' > info/format");
+	report_stripped(program());
+	has(out, "): they are in the package libasked-dbgsym,");
+	shell("rm -r info");
+	unsetenv("DPKG_ADMINDIR");
 }
 END_TEST
 
@@ -646,6 +679,7 @@ static Suite *suite(void)
 	tcase_add_loop_test(t, separate_by_build_id, 0, 2);
 	tcase_add_test(t, static_pie);
 	tcase_add_test(t, packages);
+	tcase_add_test(t, lists_of_packages);
 	tcase_add_test(t, recorded_files);
 	tcase_add_test(t, misuse);
 	suite_add_tcase(s, t);

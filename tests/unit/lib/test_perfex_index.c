@@ -17,6 +17,7 @@
 #include "scopes.h"
 #include "spans.h"
 #include "symbol-index.h"
+#include "unwind-table.h"
 
 #define MADE		TMP "/index-made"
 
@@ -398,6 +399,55 @@ START_TEST(work_for_symbols)
 }
 END_TEST
 
+/* Functions with tables for unwinding of several kinds, and code without, of 4 bytes to 40 each. */
+static void print_unwinding(FILE *f)
+{
+	static const char *const kinds[] = {
+		"", "\t.cfi_signal_frame\n",
+		"\t.cfi_personality 0x9b, pointer\n\t.cfi_lsda 0x1b, t\n",
+	};
+	unsigned int i;
+
+	fputs("\t.data\npointer:\t.quad t\n\t.text\nt:\n", f);
+	for (i = 0; i < 200; i++)
+		fprintf(f, i % 5 ? "\t.cfi_startproc\n%s\t.skip %u, 0x90\n\t.cfi_endproc\n" :
+			"%.0s\t.skip %u, 0x90\n", kinds[i % 3], random_number() % 10 * 4 + 4);
+}
+
+/* The table says what libdw does, which may read all descriptions instead. */
+START_TEST(table_for_unwinding)
+{
+	GElf_Addr at, bias, elf_bias, first, last, start, end, found_start, found_end;
+	struct unwind_table table;
+	unsigned int known = 0;
+	Dwarf_Frame *frame;
+	Dwarf_CFI *cfi;
+	Elf *elf;
+
+	build("-x assembler", print_unwinding);
+	elf = dwfl_module_getelf(mod, &elf_bias);
+	unwind_table_read(&table, elf);
+	ck_assert_uint_ge(table.nr, 150);
+	cfi = dwfl_module_eh_cfi(mod, &bias);
+	ck_assert_ptr_nonnull(cfi);
+	first = table.frames_address - 16384;
+	last = table.frames_address + 16384;
+	for (at = first < last ? first : 0; at < last; at++) {
+		bool covered = !dwarf_cfi_addrframe(cfi, at + elf_bias - bias, &frame);
+
+		ck_assert_int_eq(unwind_table_find(&table, at, &found_start, &found_end), covered);
+		if (!covered)
+			continue;
+		dwarf_frame_info(frame, &start, &end, NULL);
+		ck_assert_uint_eq(found_start + elf_bias, start + bias);
+		ck_assert_uint_eq(found_end + elf_bias, end + bias);
+		free(frame);
+		known++;
+	}
+	ck_assert_uint_ge(known, 1000);
+}
+END_TEST
+
 /* ---- inlined functions ----------------------------------------------------------------------- */
 
 #define NR_INLINED	3000
@@ -628,6 +678,7 @@ int main(void)
 	tcase_add_test(t, marks_name_nothing);
 	tcase_add_loop_test(t, symbols_of_libraries, 0, 3);
 	tcase_add_test(t, work_for_symbols);
+	tcase_add_test(t, table_for_unwinding);
 	tcase_add_test(t, work_for_inlined_functions);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);

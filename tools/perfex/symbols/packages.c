@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Ask dpkg or rpm for the package of a file.
+ * Find the package of a file, in the lists of dpkg, or by asking dpkg or rpm.
  *
  * The path comes from a recording, which may be an attacker's: it is an argument of the
  * command, without a shell, and has nothing that the command would take for a pattern.
  */
 #include <ctype.h>
+#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -108,23 +110,104 @@ static bool other_path(const char *path, char *other, size_t size)
 	return snprintf(other, size, "/usr%s", path) < (int)size;
 }
 
+static char others[MAX_PACKAGES][4096];
+
+/* Look for the files in a package's list, which has a path in each line. */
+static void read_list(int fd, const char *name, size_t length, struct package *packages, size_t nr)
+{
+	FILE *f = fdopen(fd, "r");
+	char *line = NULL;
+	size_t room = 0, i;
+	ssize_t len;
+
+	while (f && (len = getline(&line, &room, f)) > 0) {
+		line[len - (line[len - 1] == '\n')] = '\0';
+		for (i = 0; i < nr; i++) {
+			struct package *p = &packages[i];
+
+			if (!p->path || p->known || (strcmp(line, p->path) && strcmp(line, others[i])))
+				continue;
+			p->known = true;
+			memcpy(p->name, name, length);
+			p->name[length] = '\0';
+		}
+	}
+	free(line);
+	if (f)
+		fclose(f);
+	else
+		close(fd);
+}
+
+/* True if dpkg's lists are of the format that is known here. */
+static bool knows_format(int dir)
+{
+	int fd = openat(dir, "format", O_RDONLY | O_CLOEXEC);
+	char format[4] = "";
+
+	if (fd < 0)
+		return false;
+	if (read(fd, format, sizeof(format) - 1) < 0)
+		*format = '\0';
+	close(fd);
+	return !strcmp(format, "1\n");
+}
+
+/*
+ * Read the lists of files, "PACKAGE:ARCHITECTURE.list".  dpkg-query keeps all of them in memory, and
+ * takes longer than the rest of a report.
+ * Return: false: they are not there, or not known
+ */
+static bool read_lists(struct package *packages, size_t nr)
+{
+	const char *admin = getenv("DPKG_ADMINDIR"), *end;
+	const struct dirent *entry;
+	char path[4096];
+	size_t length;
+	bool known;
+	DIR *dir;
+	int fd;
+
+	if (snprintf(path, sizeof(path), "%s/info", admin ? admin : "/var/lib/dpkg") >= (int)sizeof(path))
+		return false;
+	dir = opendir(path);
+	if (!dir)
+		return false;
+	known = knows_format(dirfd(dir));
+	while (known && (entry = readdir(dir))) {
+		end = strrchr(entry->d_name, '.');
+		length = name_length(entry->d_name);
+		if (!end || strcmp(end, ".list") || !length || length >= sizeof(packages->name))
+			continue;
+		if (entry->d_name + length > end)
+			length = (size_t)(end - entry->d_name);
+		fd = openat(dirfd(dir), entry->d_name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+		if (fd >= 0)
+			read_list(fd, entry->d_name, length, packages, nr);
+	}
+	closedir(dir);
+	return known;
+}
+
 /* dpkg reads the lists of all packages at each call: ask it once. */
 static void ask_dpkg(struct package *packages, size_t nr)
 {
-	static char others[MAX_PACKAGES][4096], text[2 * MAX_PACKAGES * 8192];
+	static char text[2 * MAX_PACKAGES * 8192];
 	char *argv[2 * MAX_PACKAGES + 3] = { "dpkg-query", "-S" };
 	size_t i, n = 2;
 
 	for (i = 0; i < nr; i++) {
+		*others[i] = '\0';
 		if (!packages[i].path)
 			continue;
 		argv[n++] = (char *)packages[i].path;
-		*others[i] = '\0';
 		if (other_path(packages[i].path, others[i], sizeof(others[i])))
 			argv[n++] = others[i];
 	}
+	if (n == 2 || read_lists(packages, nr))
+		return;
 	/* dpkg-query fails if it does not know one of the files, and still tells the others. */
-	if (n == 2 || !ask(argv, text, sizeof(text)))
+	if (!ask(argv, text, sizeof(text)))
 		return;
 	for (i = 0; i < nr; i++)
 		packages[i].known = packages[i].path &&

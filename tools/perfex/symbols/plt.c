@@ -65,6 +65,30 @@ static const char *name_of_symbol(Elf *elf, const GElf_Shdr *relocations, size_t
 	return elf_strptr(elf, shdr.sh_link, symbol.st_name);
 }
 
+/*
+ * Linkers put relocations that have no symbol first, and say how many they are.  Large libraries have
+ * megabytes of them.
+ * Return: their number
+ */
+static int count_relative(Elf *elf)
+{
+	Elf_Scn *section = NULL;
+	Elf_Data *data;
+	GElf_Shdr shdr;
+	GElf_Dyn entry;
+	int i;
+
+	while ((section = elf_nextscn(elf, section))) {
+		if (!gelf_getshdr(section, &shdr) || shdr.sh_type != SHT_DYNAMIC)
+			continue;
+		data = elf_getdata(section, NULL);
+		for (i = 0; data && gelf_getdyn(data, i, &entry) && entry.d_tag != DT_NULL; i++)
+			if (entry.d_tag == DT_RELACOUNT && entry.d_un.d_val <= INT32_MAX)
+				return (int)entry.d_un.d_val;
+	}
+	return 0;
+}
+
 static bool read_relocations(struct plt *plt, Elf *elf, Elf_Scn *section, const GElf_Shdr *shdr,
 			     bool is_plt, bool arm)
 {
@@ -72,7 +96,7 @@ static bool read_relocations(struct plt *plt, Elf *elf, Elf_Scn *section, const 
 	GElf_Rela r;
 	int i;
 
-	for (i = 0; data && gelf_getrela(data, i, &r); i++) {
+	for (i = is_plt ? 0 : count_relative(elf); data && gelf_getrela(data, i, &r); i++) {
 		uint64_t type = GELF_R_TYPE(r.r_info);
 		bool slot = type == (arm ? R_AARCH64_GLOB_DAT : R_X86_64_GLOB_DAT) ||
 			    type == (arm ? R_AARCH64_JUMP_SLOT : R_X86_64_JUMP_SLOT);

@@ -17,6 +17,7 @@
 #include "hash-table.h"
 #include "spans.h"
 #include "symbol-index.h"
+#include "unwind-table.h"
 
 /* Symbols at one address; if there are more, libdwfl looks for the best one. */
 #define MAX_CANDIDATES	64
@@ -44,8 +45,12 @@ struct symbol_index {
 	struct spans sized, sizeless;	/* their numbers are those of symbols */
 	struct spans sections;
 	struct hash_table answers;
-	Dwarf_CFI *unwinding;		/* NULL: the file has no such tables */
+	Dwarf_CFI *unwinding;		/* libdw's; NULL: the file has no such tables, or not asked for */
+	bool unwinding_known;
 	GElf_Addr unwinding_bias;
+	struct unwind_table table;
+	GElf_Addr table_bias;
+	GElf_Addr label, behind;	/* the last one, and the least address known to be behind it */
 	uint64_t looked_at;
 };
 
@@ -157,6 +162,7 @@ struct symbol_index *symbol_index_make(Dwfl_Module *mod)
 	if (!index)
 		return NULL;
 	index->mod = mod;
+	index->label = UINT64_MAX;
 	index->machine = machine_of(mod);
 	/* Without symbols, there are none to be found. */
 	if (nr < 0 || first_global < 0)
@@ -170,7 +176,7 @@ struct symbol_index *symbol_index_make(Dwfl_Module *mod)
 	spans_sort(&index->sized);
 	spans_sort(&index->sizeless);
 	if (index->sizeless.nr)
-		index->unwinding = dwfl_module_eh_cfi(mod, &index->unwinding_bias);
+		unwind_table_read(&index->table, dwfl_module_getelf(mod, &index->table_bias));
 	if (!index->sizeless.nr || add_sections(index))
 		return index;
 	symbol_index_free(index);
@@ -320,8 +326,19 @@ static bool find_unwinding(struct symbol_index *index, GElf_Addr at, GElf_Addr *
 {
 	Dwarf_Frame *frame = NULL;
 	bool found;
+	int ret;
 
 	index->looked_at++;
+	ret = unwind_table_find(&index->table, at - index->table_bias, start, end);
+	if (ret >= 0) {
+		*start += index->table_bias;
+		*end += index->table_bias;
+		return ret;
+	}
+	if (!index->unwinding_known) {
+		index->unwinding_known = true;
+		index->unwinding = dwfl_module_eh_cfi(index->mod, &index->unwinding_bias);
+	}
 	if (!index->unwinding ||
 	    dwarf_cfi_addrframe(index->unwinding, at - index->unwinding_bias, &frame))
 		return false;
@@ -332,13 +349,21 @@ static bool find_unwinding(struct symbol_index *index, GElf_Addr at, GElf_Addr *
 	return found;
 }
 
-/* True if another function is at the address, or the end of the label's lies before it. */
+/*
+ * True if another function is at the address or before it, or the label's ends before it.  libdw keeps
+ * all that it has looked at, so it is not asked for each address behind a label.
+ */
 static bool is_behind(struct symbol_index *index, GElf_Addr label, GElf_Addr at)
 {
 	GElf_Addr start = 0, end = 0;
 
-	return (find_unwinding(index, at, &start, &end) && start > label) ||
-	       (find_unwinding(index, label, &start, &end) && end <= at);
+	if (index->label != label) {
+		index->label = label;
+		index->behind = find_unwinding(index, label, &start, &end) ? end : UINT64_MAX;
+	}
+	if (at < index->behind && find_unwinding(index, at, &start, &end) && start > label)
+		index->behind = start;
+	return at >= index->behind;
 }
 
 /* True if the last symbol there that has no size is not local: local ones do not count then. */
