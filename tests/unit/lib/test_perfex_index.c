@@ -522,6 +522,11 @@ static struct added {
 		char stack[MAX_TEXT];
 	} data;
 	size_t len;		/* 0: no sample, but a text */
+	bool mapped;		/* not even that: */
+	struct {
+		struct record_mapping record;
+		char path[MAX_TEXT];
+	} mapping;
 } added[NR_ENTRIES];
 
 static uint64_t random_bits(void)
@@ -538,6 +543,18 @@ static void add_entry(struct sample_log *l, int i, uint64_t tsc)
 	unsigned int calls = random_number() % (MAX_CALLS + 1), rest = random_number() % 3 * 8, n;
 
 	*a = (struct added){ .tsc = tsc, .number = i };
+	if (!(random_number() % 4)) {
+		a->mapped = true;
+		a->mapping.record = (struct record_mapping){
+			.task = { random_number() % 3, random_number() % 3, tsc },
+			.start = random_bits(), .end = random_bits(), .offset = random_bits(),
+			.major = random_number() % 2, .inode = random_number() % 2,
+		};
+		if (random_number() % 8)
+			snprintf(a->mapping.path, MAX_TEXT, "/%d", random_number() % 3);
+		ck_assert(log_add_mapping(l, &a->mapping, random_number() % 2 ? (uint32_t)i : 0));
+		return;
+	}
 	if (!(random_number() % 4)) {
 		snprintf(a->data.stack, sizeof(a->data.stack), "%d", i);
 		ck_assert(log_add(l, RECORD_COMM, tsc, a->data.stack, strlen(a->data.stack) + 1,
@@ -571,6 +588,13 @@ static void same_entry(const struct added *a, struct log_entry *e)
 	size_t calls;
 
 	ck_assert_uint_eq(e->tsc, a->tsc);
+	if (a->mapped) {
+		ck_assert_uint_eq(e->type, RECORD_MAPPING);
+		ck_assert_mem_eq(&e->mapping, &a->mapping.record, sizeof(e->mapping));
+		ck_assert_str_eq(e->path, a->mapping.path);
+		ck_assert(!e->description || e->description == (uint32_t)a->number);
+		return;
+	}
 	if (!a->len) {
 		ck_assert_uint_eq(e->type, RECORD_COMM);
 		ck_assert_uint_eq(e->description, a->number);
@@ -635,6 +659,30 @@ START_TEST(log_is_empty)
 }
 END_TEST
 
+/* Mappings of files, whose paths are kept once. */
+START_TEST(memory_for_mappings)
+{
+	struct {
+		struct record_mapping record;
+		char path[200];
+	} m;
+	struct sample_log l = { NULL };
+	unsigned int i;
+
+	memset(&m, 0, sizeof(m));
+	for (i = 0; i < 100000; i++) {
+		memset(m.path, 'a' + (int)(i % 3), sizeof(m.path) - 1);
+		m.record.start = UINT64_C(0x7f0000000000) + (i << 24);
+		m.record.end = m.record.start + (1 << 20);
+		m.record.task = (struct record_task){ 1, 1, i * 1000 };
+		ck_assert(log_add_mapping(&l, &m, 1));
+	}
+	ck_assert_uint_lt(l.used, 100000 * 20);
+	ck_assert_uint_eq(l.files.nr, 4);
+	log_free(&l);
+}
+END_TEST
+
 /* Samples of a thread, each some microseconds after the one before, in two libraries. */
 START_TEST(memory_for_samples)
 {
@@ -669,6 +717,7 @@ int main(void)
 	tcase_add_loop_test(t, log_is_in_order, 0, 4);
 	tcase_add_test(t, log_is_empty);
 	tcase_add_test(t, memory_for_samples);
+	tcase_add_test(t, memory_for_mappings);
 	suite_add_tcase(s, t);
 	t = tcase_create("files");
 	tcase_add_checked_fixture(t, NULL, teardown);

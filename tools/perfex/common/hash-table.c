@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Open hashing: at most half of the slots are used. */
+/*
+ * Open hashing: at most half of the slots are used.  Behind the slots is a byte of each one's hash:
+ * to look at an item with another key would wait for memory.
+ */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -76,14 +79,37 @@ static bool is_item(const struct hash_table *t, uint32_t i, const void *key)
 	return !memcmp(item_at(t, i), key, t->key);
 }
 
-/* Return: the slot of the key, or a free one for it. */
-static uint32_t *find_slot(const struct hash_table *t, const void *key)
+static unsigned char *marks_of(const struct hash_table *t)
 {
-	size_t i = hash_of(t, key) & (t->nrslots - 1);
+	return (unsigned char *)(t->slots + t->nrslots);
+}
 
-	while (t->slots[i] && !is_item(t, t->slots[i], key))
+/* Slots are chosen by the lower bits. */
+static unsigned char mark_of(uint64_t hash)
+{
+	return (unsigned char)(hash >> 56);
+}
+
+/* Return: the slot of the key, or a free one for it. */
+static size_t find_slot(const struct hash_table *t, const void *key, uint64_t hash)
+{
+	const unsigned char *marks = marks_of(t), mark = mark_of(hash);
+	size_t i = hash & (t->nrslots - 1);
+
+	while (t->slots[i] && !(marks[i] == mark && is_item(t, t->slots[i], key)))
 		i = (i + 1) & (t->nrslots - 1);
-	return &t->slots[i];
+	return i;
+}
+
+/* Put an item into the first free slot: no other one has its key. */
+static void put_item(struct hash_table *t, uint32_t number, uint64_t hash)
+{
+	size_t i = hash & (t->nrslots - 1);
+
+	while (t->slots[i])
+		i = (i + 1) & (t->nrslots - 1);
+	t->slots[i] = number;
+	marks_of(t)[i] = mark_of(hash);
 }
 
 static const void *key_of(const struct hash_table *t, uint32_t i)
@@ -97,11 +123,11 @@ static bool grow_slots(struct hash_table *t)
 	uint32_t i;
 
 	larger.nrslots = t->nrslots ? t->nrslots * 2 : FIRST_SLOTS;
-	larger.slots = calloc(larger.nrslots, sizeof(*larger.slots));
+	larger.slots = calloc(larger.nrslots, sizeof(*larger.slots) + 1);
 	if (!larger.slots)
 		return false;
 	for (i = 1; i < t->nr; i++)
-		*find_slot(&larger, key_of(t, i)) = i;
+		put_item(&larger, i, hash_of(t, key_of(t, i)));
 	free(t->slots);
 	*t = larger;
 	return true;
@@ -128,12 +154,14 @@ static bool grow_items(struct hash_table *t)
 
 uint32_t hash_table_add(struct hash_table *t, const void *key)
 {
+	uint64_t hash;
 	uint32_t *slot;
 	char *item;
 
 	if (!grow_items(t) || (t->nr * 2 >= t->nrslots && !grow_slots(t)))
 		return 0;
-	slot = find_slot(t, key);
+	hash = hash_of(t, key);
+	slot = &t->slots[find_slot(t, key, hash)];
 	if (*slot)
 		return *slot;
 	item = (char *)t->items + t->nr * t->size;
@@ -146,12 +174,13 @@ uint32_t hash_table_add(struct hash_table *t, const void *key)
 		memcpy(item, key, t->key);
 	}
 	*slot = t->nr;
+	marks_of(t)[slot - t->slots] = mark_of(hash);
 	return t->nr++;
 }
 
 uint32_t hash_table_find(const struct hash_table *t, const void *key)
 {
-	return t->nrslots ? *find_slot(t, key) : 0;
+	return t->nrslots ? t->slots[find_slot(t, key, hash_of(t, key))] : 0;
 }
 
 void hash_table_free(struct hash_table *t)

@@ -458,7 +458,6 @@ static int read_mapping(struct reader *in, const char *data, size_t len, struct 
 		start = v1.start;
 		end = v1.end;
 		offset = v1.offset;
-		r.task.tsc = 0;
 		len = length_with_text(data, sizeof(v1));
 	} else {
 		if (!has_text(data, len, sizeof(r)))
@@ -467,7 +466,6 @@ static int read_mapping(struct reader *in, const char *data, size_t len, struct 
 		start = r.start;
 		end = r.end;
 		offset = r.offset;
-		len = length_with_text(data, sizeof(r));
 	}
 	if (start >= end || offset > UINT64_MAX - (end - start))
 		return fail_damaged(e, in, "an impossible mapping");
@@ -476,7 +474,9 @@ static int read_mapping(struct reader *in, const char *data, size_t len, struct 
 		if (!description)
 			return fail_memory(e);
 	}
-	return add_entry(in, RECORD_MAPPING, r.task.tsc, data, len, description, e);
+	if (in->version == SAMPLES_VERSION_1)
+		return add_entry(in, RECORD_MAPPING_V1, 0, data, len, 0, e);
+	return log_add_mapping(&in->log, data, description) ? 0 : fail_memory(e);
 }
 
 static int read_clock(struct reader *in, const char *data, size_t len, struct error *e)
@@ -819,11 +819,11 @@ static uint32_t find_file(struct reader *in, const char *path, uint32_t descript
 
 static int apply_mapping(struct reader *in, const struct log_entry *entry, struct error *e)
 {
-	struct record_mapping r = { 0 };
+	const struct record_mapping *r = &entry->mapping;
+	const char *path = entry->path;
 	struct mapping map;
 	char before[4096];
-	const char *path;
-	uint32_t dump = 0;
+	uint32_t dump = 0, pid = 0;
 
 	if (in->version == SAMPLES_VERSION_1) {
 		struct record_mapping_v1 v1;
@@ -832,32 +832,31 @@ static int apply_mapping(struct reader *in, const struct log_entry *entry, struc
 		map = (struct mapping){ .start = v1.start, .end = v1.end, .offset = v1.offset };
 		path = (const char *)entry->data + sizeof(v1);
 	} else {
-		memcpy(&r, entry->data, sizeof(r));
-		map = (struct mapping){ .start = r.start, .end = r.end, .offset = r.offset };
-		path = (const char *)entry->data + sizeof(r);
+		map = (struct mapping){ .start = r->start, .end = r->end, .offset = r->offset };
+		pid = r->task.pid;
 	}
 	/* Code without a file is known by its address in its process. */
 	if (is_anonymous(in, entry, path)) {
 		map.offset = map.start;
-		map.file = profile_file(in->p, path, r.task.pid, 0);
+		map.file = profile_file(in->p, path, pid, 0);
 	} else {
 		map.file = find_file(in, path, entry->description);
 		if (entry->description)
 			((struct file_description *)in->p->descriptions.items)[entry->description].pid =
-				r.task.pid;
+				pid;
 	}
 	if (!map.file)
 		return fail_memory(e);
 	if (is_jit_dump(path_without_deleted(path, before, sizeof(before)) ? before : path)) {
-		const struct file_identity id = { r.major, r.minor, r.inode };
+		const struct file_identity id = { r->major, r->minor, r->inode };
 
-		dump = find_dump(in, map.file, &id, r.task.pid);
+		dump = find_dump(in, map.file, &id, pid);
 		if (!dump)
 			return fail_memory(e);
 	}
 	if (file_of(in->p, map.file)->size < map.end - map.start)
 		file_of(in->p, map.file)->size = map.end - map.start;
-	return add_mapping(in, &map, r.task.pid, dump, e);
+	return add_mapping(in, &map, pid, dump, e);
 }
 
 static int apply_name(struct reader *in, uint32_t tid, const char *name, struct error *e)
@@ -1230,6 +1229,7 @@ static int apply_entry(struct reader *in, struct log_entry *entry, struct error 
 		entry->sample.nr = (uint32_t)nr;
 		return apply_sample(in, &entry->sample, entry->chain, e);
 	case RECORD_MAPPING:
+	case RECORD_MAPPING_V1:
 		return apply_mapping(in, entry, e);
 	case RECORD_EXEC_V1:
 		return apply_exec(in, 0, e);
@@ -1378,7 +1378,9 @@ static int keep_entry(struct reader *in, const struct log_entry *entry, struct e
 {
 	const bool is_sample = entry->type == RECORD_SAMPLES;
 	const size_t chain = is_sample ? entry->sample.nr * sizeof(entry->chain[0]) : 0;
-	const size_t len = is_sample ? sizeof(entry->sample) + chain : entry->len;
+	const size_t path = entry->type == RECORD_MAPPING ? strlen(entry->path) + 1 : 0;
+	const size_t len = is_sample ? sizeof(entry->sample) + chain :
+			   path ? sizeof(entry->mapping) + path : entry->len;
 	const size_t at = in->kept_used;
 	struct kept *kept;
 	char *bytes;
@@ -1396,6 +1398,9 @@ static int keep_entry(struct reader *in, const struct log_entry *entry, struct e
 	if (is_sample) {
 		memcpy(bytes, &entry->sample, sizeof(entry->sample));
 		memcpy(bytes + sizeof(entry->sample), entry->chain, chain);
+	} else if (path) {
+		memcpy(bytes, &entry->mapping, sizeof(entry->mapping));
+		memcpy(bytes + sizeof(entry->mapping), entry->path, path);
 	} else if (len) {
 		memcpy(bytes, entry->data, len);
 	}

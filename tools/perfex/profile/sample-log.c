@@ -3,7 +3,7 @@
  * Entries as bytes: numbers have seven bits in each byte, the lowest first, and the eighth bit
  * if there are more.  Times and addresses are differences from the entry before; addresses lie
  * on both sides of it, so that their lowest bit is the sign.  The rest of a sample is the number of
- * a task.
+ * a task, and that of a mapping the number of a task and a file.
  *
  * A file has the samples of a ring in the order of their time, and those of the next one behind
  * them.  Each such run can be read from its start, and the runs are merged.
@@ -18,7 +18,7 @@
 
 struct log_run {
 	size_t at, end;		/* of the entry whose time this is: */
-	uint64_t tsc, ip;
+	uint64_t tsc, ip, start;
 	size_t number;
 };
 
@@ -26,6 +26,14 @@ struct log_run {
 struct task {
 	uint32_t flags, pid, tid, cpu;
 	uint64_t overflow;
+};
+
+/* The part of mappings of a task and a file that is the same in all of them. */
+struct mapped_file {
+	struct record_task task;	/* without its time */
+	uint32_t major, minor;
+	uint64_t inode;
+	uint32_t path, description;
 };
 
 /* ---- bytes ---------------------------------------------------------------------------------- */
@@ -98,7 +106,7 @@ static bool begin_entry(struct sample_log *l, uint32_t type, uint64_t tsc, size_
 		if (l->nrruns)
 			l->runs[l->nrruns - 1].end = l->used;
 		l->nrruns++;
-		l->tsc = l->ip = 0;
+		l->tsc = l->ip = l->start = 0;
 	}
 	put_number(l, tsc - l->tsc);
 	l->tsc = tsc;
@@ -121,6 +129,50 @@ bool log_add(struct sample_log *l, uint32_t type, uint64_t tsc, const void *data
 		return false;
 	put_number(l, description);
 	put_bytes(l, data, len);
+	return true;
+}
+
+/* Return: the number of the mapping's task and file; 0: no memory */
+static uint32_t find_file(struct sample_log *l, const struct record_mapping *r, const char *path,
+			  uint32_t description)
+{
+	const struct mapped_file *last = (const struct mapped_file *)l->files.items + l->file;
+	struct mapped_file key;
+
+	memset(&key, 0, sizeof(key));
+	key.task.pid = r->task.pid;
+	key.task.tid = r->task.tid;
+	key.major = r->major;
+	key.minor = r->minor;
+	key.inode = r->inode;
+	key.description = description;
+	/* A file is often mapped many times. */
+	if (l->file) {
+		key.path = last->path;
+		if (!memcmp(last, &key, sizeof(key)) && !strcmp(((char **)l->paths.items)[key.path], path))
+			return l->file;
+	}
+	if (!l->files.size) {
+		l->paths = (struct hash_table){ .size = sizeof(char *), .text = true };
+		l->files = (struct hash_table){ .size = sizeof(key), .key = sizeof(key) };
+	}
+	key.path = hash_table_add(&l->paths, path);
+	return key.path ? hash_table_add(&l->files, &key) : 0;
+}
+
+bool log_add_mapping(struct sample_log *l, const void *data, uint32_t description)
+{
+	struct record_mapping r;
+
+	memcpy(&r, data, sizeof(r));
+	l->file = find_file(l, &r, (const char *)data + sizeof(r), description);
+	if (!l->file || !begin_entry(l, RECORD_MAPPING, r.task.tsc, 4 * MAX_NUMBER))
+		return false;
+	put_number(l, l->file);
+	put_number(l, with_sign(r.start - l->start));
+	put_number(l, r.end - r.start);
+	put_number(l, r.offset);
+	l->start = r.start;
 	return true;
 }
 
@@ -217,6 +269,24 @@ static void get_sample(const struct sample_log *l, struct log_run *run, struct l
 	entry->description = 0;
 }
 
+static void get_mapping(const struct sample_log *l, struct log_run *run, struct log_entry *entry)
+{
+	const struct mapped_file *file = (const struct mapped_file *)l->files.items +
+					 get_number(l, &run->at);
+
+	run->start += without_sign(get_number(l, &run->at));
+	entry->mapping = (struct record_mapping){
+		.task = { file->task.pid, file->task.tid, run->tsc }, .start = run->start,
+		.major = file->major, .minor = file->minor, .inode = file->inode,
+	};
+	entry->mapping.end = run->start + get_number(l, &run->at);
+	entry->mapping.offset = get_number(l, &run->at);
+	entry->path = ((char **)l->paths.items)[file->path];
+	entry->description = file->description;
+	entry->data = NULL;
+	entry->len = 0;
+}
+
 bool log_take(struct sample_log *l, struct log_entry *entry)
 {
 	struct log_run *run = l->runs;
@@ -227,11 +297,15 @@ bool log_take(struct sample_log *l, struct log_entry *entry)
 	entry->type = (uint32_t)get_number(l, &run->at);
 	if (entry->type == RECORD_SAMPLES)
 		get_sample(l, run, entry);
+	else if (entry->type == RECORD_MAPPING)
+		get_mapping(l, run, entry);
 	else
 		entry->description = (uint32_t)get_number(l, &run->at);
-	entry->len = get_number(l, &run->at);
-	entry->data = l->bytes + run->at;
-	run->at += entry->len;
+	if (entry->type != RECORD_MAPPING) {
+		entry->len = get_number(l, &run->at);
+		entry->data = l->bytes + run->at;
+		run->at += entry->len;
+	}
 	if (run->at < run->end)
 		run->tsc += get_number(l, &run->at);
 	else
@@ -246,5 +320,7 @@ void log_free(struct sample_log *l)
 	free(l->bytes);
 	free(l->runs);
 	hash_table_free(&l->tasks);
+	hash_table_free(&l->paths);
+	hash_table_free(&l->files);
 	*l = (struct sample_log){ NULL };
 }

@@ -19,6 +19,9 @@ struct log_entry {
 	const unsigned char *data;
 	size_t len;
 	uint32_t description;	/* of a mapping's file; 0: there is none */
+	/* RECORD_MAPPING has these, and no data: */
+	const char *path;
+	struct record_mapping mapping;
 };
 
 struct log_run;
@@ -30,12 +33,18 @@ struct sample_log {
 	struct log_run *runs;	/* of entries in the order of their time */
 	size_t nrruns, runs_room;
 	struct hash_table tasks;
-	uint64_t tsc, ip;	/* of the last entry, and of the last sample of its run */
+	struct hash_table paths, files;		/* of mappings */
+	uint32_t file;		/* of the last mapping */
+	uint64_t tsc;		/* of the last entry */
+	uint64_t ip, start;	/* of the last sample and mapping of its run */
 };
 
 /* Add a record.  Return: false: no memory */
 bool log_add(struct sample_log *l, uint32_t type, uint64_t tsc, const void *data, size_t len,
 	     uint32_t description);
+
+/* Add a mapping, which is followed by its path and a NUL. */
+bool log_add_mapping(struct sample_log *l, const void *data, uint32_t description);
 
 /* Add a sample, which len bytes have, with its chain and what follows. */
 bool log_add_sample(struct sample_log *l, const void *data, size_t len);
