@@ -3,6 +3,7 @@
  * usage: profile-files addresses OUT SAMPLES ADDRESSES ELF...
  *	  profile-files mappings OUT CHANGES ELF
  *	  profile-files stacks OUT SAMPLES
+ *	  profile-files measure COMMAND...
  *
  * Write the same samples as a file of perfex, OUT.perfex, and as one of perf, OUT.data, so that
  * the reports of both can be measured beside each other.  They repeat exactly, but for the
@@ -12,6 +13,9 @@
  *			addresses have most of the samples, as in a real program.
  *	mappings	a file is mapped at one address after another; each mapping has a sample
  *	stacks		registers and 8 KB of the stack of a program
+ *	measure		runs a command without output, and prints the seconds of processor time and the
+ *			most memory in KB of it and of what it runs.  The kernel counts the memory of
+ *			who has started a process, too: here, that is less than any command's.
  */
 #include <elf.h>
 #include <err.h>
@@ -23,8 +27,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -442,6 +448,31 @@ static void write_stacks(uint64_t samples)
 		descend(6 + random_number() % 24);
 }
 
+/* ---- commands ------------------------------------------------------------------------------ */
+
+static double seconds(struct timeval t)
+{
+	return (double)t.tv_sec + (double)t.tv_usec / 1e6;
+}
+
+static int measure(char **command)
+{
+	struct rusage usage;
+	pid_t pid = fork();
+	int status, null;
+
+	if (!pid) {
+		null = open("/dev/null", O_RDWR);
+		if (dup2(null, 0) == 0 && dup2(null, 1) == 1 && dup2(null, 2) == 2)
+			execvp(command[0], command);
+		_exit(127);
+	}
+	if (pid < 0 || wait4(pid, &status, 0, &usage) != pid)
+		err(1, "cannot run '%s'", command[0]);
+	printf("%.6f %ld\n", seconds(usage.ru_utime) + seconds(usage.ru_stime), usage.ru_maxrss);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
+
 /* ---- all ----------------------------------------------------------------------------------- */
 
 static uint64_t number(const char *text)
@@ -481,8 +512,10 @@ static int __attribute__((noinline)) write_files(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+	if (argc >= 3 && !strcmp(argv[1], "measure"))
+		return measure(argv + 2);
 	if (write_files(argc, argv))
 		errx(1, "usage: profile-files addresses OUT SAMPLES ADDRESSES ELF... | "
-		     "mappings OUT CHANGES ELF | stacks OUT SAMPLES");
+		     "mappings OUT CHANGES ELF | stacks OUT SAMPLES | measure COMMAND...");
 	return 0;
 }

@@ -145,7 +145,7 @@ check "some dropped, shortest period" "$([ "$(dropped)" -gt 0 ] && echo yes)" ye
 record $event:u=100M "$two"
 check "status, period 100M" "$status" 0
 check "samples, period 100M" "$(samples)" 0
-check "advice, period 100M" "$(sed -n 's/^perfex: no samples: .* as in --sample //p' "$tmp/err")" "$event:u=1000"
+check "advice, period 100M" "$(sed -n 's/^perfex: no samples: .* as in -e //p' "$tmp/err")" "$event:u=1000"
 echo "$usual" > $rate
 
 # kernel mode, for users with the right to count it

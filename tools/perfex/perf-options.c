@@ -160,6 +160,9 @@ static const struct {
 	{ "top", "--stitch-lbr", BRANCHES },
 
 	{ "list", "--debug", "-v shows also what cannot be counted here" },
+	{ "list", "-j --json --raw-dump", "an event's name is the first word of each line that has no space before it" },
+	{ "list", "-o --output", "the shell writes the list to a file: perfex list > FILE" },
+	{ "list", "--unit", "events are those of the cores: use perf list --unit for others" },
 
 	/* before a command */
 	{ "perf", "--debug --debugfs-dir --exec-path --html-path", NOT_NEEDED },
@@ -168,27 +171,34 @@ static const struct {
 	{ "perf", "--list-opts", "perfex COMMAND --help shows the options" },
 };
 
-/* True if a list has this word. */
-static bool has_word(const char *list, const char *word, size_t length)
+/* True if a list has this word, or one that begins so. */
+static bool has_word(const char *list, const char *word, size_t length, bool beginning)
 {
 	size_t n;
 
 	for (; *list; list += n + strspn(list + n, " ")) {
 		n = strcspn(list, " ");
-		if (n == length && !strncmp(list, word, n))
+		if ((n == length || (beginning && n > length)) && !strncmp(list, word, length))
 			return true;
 	}
 	return false;
 }
 
+/* perf takes the beginning of a long name, too: of several that have it, the first one advises. */
+#define LEAST_BEGINNING	5	/* with the hyphens */
+
 static const char *find_advice(const char *command, const char *option, size_t length)
 {
+	bool beginning = false;
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(perf_options); i++)
-		if (has_word(perf_options[i].commands, command, strlen(command)) &&
-		    has_word(perf_options[i].names, option, length))
-			return perf_options[i].advice;
+	do {
+		for (i = 0; i < ARRAY_SIZE(perf_options); i++)
+			if (has_word(perf_options[i].commands, command, strlen(command), false) &&
+			    has_word(perf_options[i].names, option, length, beginning))
+				return perf_options[i].advice;
+		beginning = !beginning && length >= LEAST_BEGINNING && option[1] == '-';
+	} while (beginning);
 	return NULL;
 }
 
@@ -272,10 +282,33 @@ int check_stat_command(struct error *e, char **command)
 	return 0;
 }
 
+/* True if one letter is missing, added or another one in a word, or two have changed their places. */
+static bool is_nearly(const char *word, const char *right)
+{
+	const size_t n = strlen(word), m = strlen(right);
+	size_t i = 0;
+
+	if (n < 4 || n > m + 1 || m > n + 1)
+		return false;
+	while (word[i] && word[i] == right[i])
+		i++;
+	if (n > m)
+		return !strcmp(word + i + 1, right + i);
+	if (n < m)
+		return !strcmp(word + i, right + i + 1);
+	return word[i] && (!strcmp(word + i + 1, right + i + 1) ||
+			   (word[i] == right[i + 1] && word[i + 1] == right[i] &&
+			    !strcmp(word + i + 2, right + i + 2)));
+}
+
 int check_subcommand(struct error *e, char **command)
 {
 	size_t i;
 
+	for (i = 0; commands[i]; i++)
+		if (is_nearly(command[0], commands[i]->name) && !is_program(command[0]))
+			return fail_with(e, "there is no command and no program '%s': did you mean 'perfex %s'?",
+					 command[0], commands[i]->name);
 	for (i = 0; i < ARRAY_SIZE(perf_commands); i++)
 		if (!strcmp(command[0], perf_commands[i].name) && !is_program(command[0]))
 			return fail_with(e, "'%s' is a command of perf, and not of perfex: %s", command[0],

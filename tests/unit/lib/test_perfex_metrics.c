@@ -131,7 +131,7 @@ START_TEST(refused)
 		char *args[6];
 		const char *message;
 	} all[] = {
-		{ { "-M", "no-such" }, "there is no metric 'no-such': perfex list shows those" },
+		{ { "-M", "no-such" }, "there is no metric 'no-such': perfex list metric shows those" },
 		{ { "-M", "ipc," }, "a metric's name is missing in the argument of -M" },
 		{ { "-M", "l1d-miss-rate" }, "the metric 'l1d-miss-rate' is defined for other processors (arm_n1,arm_v1,arm_n2,arm_v2), and not for this one: skl" },
 		{ { "-M", "topdown" }, "'topdown-retiring': the shares of slots need the event TOPDOWN.SLOTS" },

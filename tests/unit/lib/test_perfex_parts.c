@@ -270,15 +270,15 @@ START_TEST(names_of_perf)
 	refuse("task-clock", "'task-clock' is a software event that the module does not count here: leave it out");
 	refuse("cs:u", "'cs:u': a software event counts in all modes: leave ':u' or ':k' out");
 	refuse("cpu-clock", "'cpu-clock' is counted by the kernel, not by the processor: "
-			    "count task-clock; or use perf stat for it");
-	refuse("alignment-faults", "'alignment-faults' is counted by the kernel, not by the processor: use perf stat for it");
+			    "count task-clock; or use perf stat or perf record for it");
+	refuse("alignment-faults", "'alignment-faults' is counted by the kernel, not by the processor: use perf stat or perf record for it");
 	refuse("BPF-OUTPUT:u", "is counted by the kernel");
 	refuse("LLC-load-misses", "'LLC-load-misses' is perf's name: the nearest event here is 'cache-misses', "
 				  "and 'perfex list cache' shows events of this processor");
 	refuse("LLC-loads:u", "the nearest event here is 'cache-references'");
 	refuse("stalled-cycles-frontend", "'stalled-cycles-frontend' is perf's name: ");
 	refuse("node-loads", "'node-loads' is perf's name: use perf stat for it");
-	refuse("sched:sched_switch", "'sched:sched_switch' is a tracepoint of the kernel: use perf stat for it");
+	refuse("sched:sched_switch", "'sched:sched_switch' is a tracepoint of the kernel: use perf stat or perf record for it");
 	refuse("syscalls:sys_enter_read", "is a tracepoint of the kernel");
 	refuse("cpu/event=0xc0/u", "is perf's syntax for the events of a unit: raw events of a core are rUUEE here");
 	info.cpu_type = VPERFCTR_CPU_INTEL_P5;

@@ -235,11 +235,11 @@ START_TEST(advice_on_several_events)
 		fake.samples[i].dropped = 999;
 	ck_assert_int_eq(sample("--sample=instructions:u=20,cycles:u=40", TWO), 0);
 	has(err, "\nperfex: 9,990 of 10,000 overflows gave no sample: "
-		 "use a longer period, as in --sample instructions:u=30000,cycles:u=60000\n");
+		 "use a longer period, as in -e instructions:u=30000,cycles:u=60000\n");
 	fake.nrsamples = 0;
 	ck_assert_int_eq(sample("--sample=instructions:u=20,cycles:u=40", TWO), 0);
 	has(err, "\nperfex: no samples: there were only 1,000,001 cycles:u: "
-		 "use a shorter period, as in --sample cycles:u=1000\n");
+		 "use a shorter period, as in -e cycles:u=1000\n");
 }
 END_TEST
 

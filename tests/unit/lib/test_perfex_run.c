@@ -956,7 +956,7 @@ START_TEST(list_of_countable_events)
 	fake.info.arch_events &= ~VPERFCTR_EVENT_CACHE_MISSES;
 	ck_assert_int_eq(perfex("list", "UNHALTED_REFERENCE_CYCLES"), 125);
 	is_message("this processor can count no event that has 'UNHALTED_REFERENCE_CYCLES' in its name or description: "
-		   "perfex -v list shows 1 that other processors count");
+		   "perfex list -v shows 1 that other processors count");
 	ck_assert_int_eq(perfex("-v", "list", "UNHALTED_REFERENCE_CYCLES"), 0);
 	has(out, "UNHALTED_REFERENCE_CYCLES                 none\n");
 	ck_assert_int_eq(perfex("list", "cache-misses", "-v"), 0);

@@ -283,7 +283,7 @@ START_TEST(no_samples)
 	ck_assert_int_eq(sample("instructions=1", TWO), 0);
 	has(err, "perfex: 0 samples in ");
 	has(err, "\nperfex: no samples: there were only 1,000,000 instructions: "
-		 "use a shorter period, as in --sample instructions=1000\n");
+		 "use a shorter period, as in -e instructions=1000\n");
 	ck_assert_int_eq(report(), 0);
 	has(out, "                   0  samples\n");
 	has_not(out, "Functions");
@@ -300,7 +300,7 @@ START_TEST(most_samples_dropped)
 	ck_assert_int_eq(sample("instructions:u=20", TWO, "x"), 1);
 	has(err, "perfex: 1,000 samples in ");
 	has(err, "\nperfex: 999,000 of 1,000,000 overflows gave no sample: "
-		 "use a longer period, as in --sample instructions:u=30000\n");
+		 "use a longer period, as in -e instructions:u=30000\n");
 	/* As many dropped as samples are not most. */
 	for (i = 0; i < 4; i++)
 		fake.samples[i].dropped = 1;
@@ -310,7 +310,7 @@ START_TEST(most_samples_dropped)
 	fake.nrsamples = 0;
 	fake.no_events = true;
 	ck_assert_int_eq(sample("cache-misses:u=20", TWO), 0);
-	has(err, "\nperfex: no samples: there were no cache-misses:u\n");
+	has(err, "\nperfex: no samples: no cache-misses:u was counted\n");
 	ck_assert_int_eq(sample("cache-misses:u=20", "--no-inherit", TWO), 0);
 	has(err, "\nperfex: no samples: the command's first thread had no cache-misses:u; "
 		 "its other threads and children are sampled without --no-inherit\n");
@@ -462,7 +462,7 @@ START_TEST(clock_samples)
 	if (clocks[_i].arg)
 		has_not(err, "a sample each");
 	else
-		has(err, "perfex: a sample each 500,009 ns of thread time (--sample=task-clock=PERIOD chooses another period)\n");
+		has(err, "perfex: a sample each 500,009 ns of thread time (-c and -F choose another period)\n");
 	ck_assert_int_eq(report(), 0);
 	snprintf(text, sizeof(text), " (one each %s ns task-clock):\n", clocks[_i].text);
 	has(out, text);
@@ -536,13 +536,13 @@ START_TEST(clock_advice)
 {
 	fake.nrsamples = 0;
 	ck_assert_int_eq(sample("task-clock=1s", TWO), 0);
-	has(err, "perfex: no samples: there were only 2,000,000 ns task-clock: use a shorter period, as in --sample task-clock=10000\n");
+	has(err, "perfex: no samples: there were only 2,000,000 ns task-clock: use a shorter period, as in -e task-clock=10000\n");
 	ck_assert_int_eq(sample("task-clock=10us", TWO), 0);
 	has(err, "perfex: no samples: there were only 2,000,000 ns of thread time\n");
 	fake.nrsamples = 1000;
 	fake.samples[0].dropped = 999;
 	ck_assert_int_eq(sample("task-clock=10us", TWO), 0);
-	has(err, " periods gave no sample: use a longer period, as in --sample task-clock=");
+	has(err, " periods gave no sample: use a longer period, as in -e task-clock=");
 }
 END_TEST
 

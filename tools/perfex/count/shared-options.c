@@ -50,8 +50,11 @@ int set_ids(struct parsing *p, const char *arg, struct error *e)
 		id = strtol(text, &end, 10);
 		if (!isdigit((unsigned char)*text) || (*end && *end != ',') || errno || id <= 0 ||
 		    id > INT_MAX)
-			return fail_with(e, "'%s' is not a list of %s ids: see %s", arg,
-					 process ? "process" : "thread", help_of(p->o));
+			return fail_with(e, "'%s' is not a list of %s ids: %s%s", arg,
+					 process ? "process" : "thread",
+					 ispunct((unsigned char)*arg) && !arg[1] ?
+					 "perf's separator of columns is not needed, as -j prints all fields" : "see ",
+					 ispunct((unsigned char)*arg) && !arg[1] ? "" : help_of(p->o));
 		if (targets->nr == MAX_TARGETS)
 			return fail_usage(e, p->o, "too many -p and -t");
 		targets->target[targets->nr++] = (struct target){ (pid_t)id, process };

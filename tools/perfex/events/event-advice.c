@@ -89,6 +89,34 @@ static int fail_hardware(struct error *e, const char *name, const char *nearest,
 			 *list ? list : "use perf stat for it");
 }
 
+/* Groups of the kernel's tracepoints whose names have no "_", or of which perf's users write a "*". */
+static const char *const tracepoints[] = {
+	"alarmtimer", "block", "bpf", "btrfs", "cgroup", "clk", "compaction", "cpuhp", "drm", "exceptions",
+	"ext4", "fib", "filelock", "filemap", "ftrace", "gpio", "hda", "i2c", "io_uring", "iommu", "irq",
+	"irq_vectors", "jbd2", "kmem", "kvm", "libata", "lock", "mce", "migrate", "mmc", "module", "msr",
+	"napi", "net", "nfs", "nmi", "nvme", "oom", "page_pool", "pagemap", "percpu", "power", "printk",
+	"qdisc", "random", "ras", "raw_syscalls", "rcu", "regmap", "rpm", "rseq", "sched", "scsi", "signal",
+	"skb", "smbus", "sock", "sunrpc", "swiotlb", "syscalls", "task", "tcp", "thermal", "timer", "tlb",
+	"udp", "vmscan", "vsyscall", "workqueue", "writeback", "x86_fpu", "xdp", "xen", "xfs",
+};
+
+/* True for a tracepoint, or one that perf probe makes; group: what is before the colon */
+static bool is_tracepoint(const char *group, const char *name, const char *colon)
+{
+	size_t i;
+
+	if (is_generic(group) || !islower((unsigned char)*name))
+		return false;
+	/* Events of processors have no lower-case letter on both sides of a colon. */
+	if ((islower((unsigned char)colon[1]) && strchr(colon, '_')) || !strcmp(group, "probe") ||
+	    !strncmp(group, "probe_", 6) || !strncmp(group, "sdt_", 4))
+		return true;
+	for (i = 0; i < ARRAY_SIZE(tracepoints); i++)
+		if (!strcmp(group, tracepoints[i]))
+			return true;
+	return false;
+}
+
 /* 0: it is none of perf's names; -1: *e */
 static int advise_perf_name(struct error *e, const char *name, const struct vperfctr_info *info)
 {
@@ -100,7 +128,7 @@ static int advise_perf_name(struct error *e, const char *name, const struct vper
 	for (i = 0; i < ARRAY_SIZE(software); i++) {
 		if (strcmp(simple, software[i].name))
 			continue;
-		return fail_with(e, "'%s' is counted by the kernel, not by the processor: %s%suse perf stat for it",
+		return fail_with(e, "'%s' is counted by the kernel, not by the processor: %s%suse perf stat or perf record for it",
 				 name, software[i].instead ? software[i].instead : "",
 				 software[i].instead ? "; or " : "");
 	}
@@ -116,10 +144,8 @@ static int advise_perf_name(struct error *e, const char *name, const struct vper
 	if (strchr(name, '/') && name[0] != '0')
 		return fail_with(e, "'%s' is perf's syntax for the events of a unit: raw events of a core are %s here; for other units, use perf stat",
 				 name, raw_events_of(info)->form);
-	/* Events of processors have no lower-case letter on both sides of a colon. */
-	if (colon && islower((unsigned char)*name) && islower((unsigned char)colon[1]) &&
-	    strchr(colon, '_') && !is_generic(simple))
-		return fail_with(e, "'%s' is a tracepoint of the kernel: use perf stat for it", name);
+	if (colon && is_tracepoint(simple, name, colon))
+		return fail_with(e, "'%s' is a tracepoint of the kernel: use perf stat or perf record for it", name);
 	return 0;
 }
 

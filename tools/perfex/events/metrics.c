@@ -590,7 +590,13 @@ static int fail_no_metric(const char *name, const struct vperfctr_info *info, st
 			return fail_with(e, "the metric '%.80s' is defined for other processors (%.80s), and not for this one%s%.40s",
 					 name, def->processors, processor ? ": " : "",
 					 processor ? processor : "");
-	return fail_with(e, "there is no metric '%.80s': perfex list shows those that there are", name);
+	for (def = first_def; def; def = def->next)
+		if (!strcasecmp(def->name, name))
+			return fail_with(e, "there is no metric '%.80s': did you mean '%.80s'?", name, def->name);
+	if (!strncasecmp(name, "topdown", 7))
+		return fail_with(e, "there is no metric '%.80s': -M topdown prints the first level, where the processor has it",
+				 name);
+	return fail_with(e, "there is no metric '%.80s': perfex list metric shows those that there are", name);
 }
 
 /* Cut the modes off a metric's name. */

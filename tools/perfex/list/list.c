@@ -132,7 +132,7 @@ static int fail_no_event(struct error *e, const struct listing *l)
 		tracepoint |= !!strchr(l->asked[i], ':');
 	}
 	if (l->nrhidden)
-		return fail_with(e, "this processor can count no event that has %s in its name or description: perfex -v list shows %u that other processors count",
+		return fail_with(e, "this processor can count no event that has %s in its name or description: perfex list -v shows %u that other processors count",
 				 words, l->nrhidden);
 	return fail_with(e, "no event has %s in its name or description%s", words,
 			 tracepoint ? ": perf list shows tracepoints" : "");

@@ -247,6 +247,37 @@ struct choice {
 	const struct error *module;	/* why the module does not, or NULL */
 };
 
+static int refuse_soft(const char *name, struct error *e)
+{
+	fail_with(e, "'%s' is counted by the kernel, which takes no samples of it here: sample an event of the processor, or use perf record",
+		  name);
+	e->of_both = true;
+	return -1;
+}
+
+/* Refuse what no processor would make samples of, whether this one does or not. */
+static int refuse_other_events(const struct vperfctr_info *info, const struct choice *c,
+			       struct error *e)
+{
+	const struct sample_spec *spec = c->spec;
+	struct events events;
+	struct error why;
+	unsigned int i;
+
+	for (i = 0; i < spec->nr; i++) {
+		memset(&events, 0, sizeof(events));
+		if (!events_parse(&events, spec->event[i].name, info, &why)) {
+			if (events.ev[0].soft && !is_time(&events.ev[0]))
+				return refuse_soft(spec->event[i].name, e);
+		} else if (strstr(why.text, "use perf ")) {
+			*e = why;
+			e->of_both = true;
+			return -1;
+		}
+	}
+	return 0;
+}
+
 static int check_interrupts(const struct vperfctr_info *info, const struct choice *c,
 			    struct error *e)
 {
@@ -254,6 +285,8 @@ static int check_interrupts(const struct vperfctr_info *info, const struct choic
 
 	if (has_interrupts(info))
 		return 0;
+	if (refuse_other_events(info, c, e))
+		return -1;
 	if (c->perf)
 		return fail_with(e, "there is no PMU, as in many virtual machines, so there are no samples but of %s",
 				 c->cpus ? CPU_CLOCK : CLOCK);
@@ -363,8 +396,7 @@ static int choose_asked_events(struct choice *c, const struct kinds *kinds, stru
 				return fail_with(e, "'%s' is for perfex stat: leave it out here",
 						 spec->event[i].name);
 			if (c->events[k].ev[i].soft)
-				return fail_with(e, "'%s' is counted by the kernel, which takes no samples of it here: sample an event of the processor, or use perf record",
-						 spec->event[i].name);
+				return refuse_soft(spec->event[i].name, e);
 		}
 	return 0;
 }
@@ -492,9 +524,9 @@ static void print_choice(const struct choice *c)
 	unsigned int i;
 
 	if (c->clock) {
-		fprintf(stderr, "perfex: %sa sample each %s ns of %s time (--sample=%s=PERIOD chooses another period)\n",
+		fprintf(stderr, "perfex: %sa sample each %s ns of %s time (-c and -F choose another period)\n",
 			c->spec->nr ? "" : "no overflow interrupts here: ",
-			thousands(buf, c->period[0]), c->cpus ? "CPU" : "thread", clock_name(c));
+			thousands(buf, c->period[0]), c->cpus ? "CPU" : "thread");
 		return;
 	}
 	if (c->rate) {
@@ -927,11 +959,11 @@ static void advise_shorter_period(const struct choice *c, const struct sums *sum
 		fprintf(stderr, "perfex: no samples: there were only %s ns of thread time\n",
 			thousands(buf, sum_of(c, sums, 0)));
 	else if (sum_of(c, sums, most))
-		fprintf(stderr, "perfex: no samples: there were only %s %s: use a shorter period, as in --sample %s=%" PRIu64 "\n",
+		fprintf(stderr, "perfex: no samples: there were only %s %s: use a shorter period, as in -e %s=%" PRIu64 "\n",
 			thousands(buf, sum_of(c, sums, most)), counted_name(c, most), name,
 			shorter);
 	else if (inherit)
-		fprintf(stderr, "perfex: no samples: there were no %s\n", name);
+		fprintf(stderr, "perfex: no samples: no %s was counted\n", name);
 	else
 		fprintf(stderr, "perfex: no samples: the command's first thread had no %s; its other threads and children are sampled without --no-inherit\n",
 			name);
@@ -946,7 +978,7 @@ static void advise_longer_period(const struct choice *c, const struct recording 
 	int rate = c->perf ? 0 : read_number(MAX_SAMPLE_RATE);
 	unsigned int i;
 
-	fprintf(stderr, "perfex: %s of %s %s gave no sample: use a longer period, as in --sample ",
+	fprintf(stderr, "perfex: %s of %s %s gave no sample: use a longer period, as in -e ",
 		thousands(a, rec->dropped), thousands(b, overflows),
 		c->clock ? "periods" : "overflows");
 	for (i = 0; i < c->events->nr; i++) {

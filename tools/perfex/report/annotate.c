@@ -226,7 +226,7 @@ int annotation_find(struct annotation *a, struct profile *p, const char *asked, 
 		err = find_wanted(a, p, &w, sampled, e);
 	if (!err)
 		err = a->nr ? check_libraries(a, p, &w, e) :
-			      fail_with(e, "'%.200s' has no samples in a function '%.200s': --report without --annotate shows which functions have some (with -v: all)",
+			      fail_with(e, "'%.200s' has no samples in a function '%.200s': perfex report shows which functions have some (with -v: all)",
 					p->name, asked);
 	free(w.name);
 	free(sampled);

@@ -95,8 +95,8 @@ static bool is_graph_word(const char *word)
 	for (i = 0; i < ARRAY_SIZE(graph_words); i++)
 		if (strlen(graph_words[i]) == length && !strncmp(graph_words[i], word, length))
 			return true;
-	return (length == 6 && (!strncmp(word, "caller", 6) || !strncmp(word, "callee", 6))) ||
-	       !strcmp(word, "none");
+	return (length == 6 && (!strncmp(word, "caller", 6) || !strncmp(word, "callee", 6) ||
+				!strncmp(word, "folded", 6))) || !strcmp(word, "none");
 }
 
 static int set_graph_word(struct parsing *p, const char *word, enum order *order, struct error *e)
@@ -224,9 +224,11 @@ static void choose_input(struct options *o)
 /* word: an argument that no option takes; it may be a file */
 static int fail_word(const struct options *o, const char *word, struct error *e)
 {
-	return fail_with(e, "perfex %s runs no command%s%.200s%s: see %s", o->chosen->name,
-			 access(word, R_OK) ? ", and has no argument '" : " (-i ", word,
-			 access(word, R_OK) ? "'" : " reads this file)", help_of(o));
+	if (!access(word, R_OK))
+		return fail_with(e, "perfex %s runs no command (-i %.200s reads this file): see %s",
+				 o->chosen->name, word, help_of(o));
+	return fail_with(e, "perfex %s runs no command, and has no argument '%.200s': -i reads a file, and perfex annotate shows one function",
+			 o->chosen->name, word);
 }
 
 static int finish_report(struct options *o, struct error *e)
@@ -314,9 +316,10 @@ static int fail_script(const struct options *o, const char *word, struct error *
 {
 	if (!strcmp(word, "flamegraph"))
 		return fail_usage(e, o, "perfex report --export=svg draws a flame graph");
-	if (!strcmp(word, "record") || !strcmp(word, "report"))
-		return fail_usage(e, o, "perf's scripts need perf: others read what perfex script prints");
-	return fail_word(o, word, e);
+	if (!access(word, R_OK))
+		return fail_word(o, word, e);
+	return fail_with(e, "'%.200s' is no argument of perfex script: perf's scripts need perf, and others read what perfex script prints",
+			 word);
 }
 
 static int finish_script(struct options *o, struct error *e)
