@@ -1202,6 +1202,42 @@ START_TEST(many_removed_files)
 }
 END_TEST
 
+/* Functions that differ only in their parameters have one name, by which all are annotated. */
+static double annotate_functions(unsigned int n)
+{
+	FILE *null = fopen("/dev/null", "w"), *f = fopen(in_dir("hostile.s"), "w");
+	struct reporting o = { .file = in_dir("s"), .annotate = "f" };
+	struct error e;
+	uint64_t offset;
+	unsigned int i;
+	double start;
+
+	fputs(".text\n", f);
+	for (i = 1; i <= n; i++)
+		fprintf(f, ".globl _Z1fPA%u_i\n.type _Z1fPA%u_i, %%function\n_Z1fPA%u_i: .skip 16, 0x90\n.size _Z1fPA%u_i, 16\n",
+			i, i, i, i);
+	fputs(".section .note.GNU-stack,\"\",%progbits\n", f);
+	fclose(f);
+	shell("${CC:-cc} -shared -nostdlib -o hostile hostile.s");
+	offset = offset_of("hostile", "_Z1fPA1_i");
+	begin();
+	put_mapping(10, 0, 0x10000000, 0x20000000, 0, path_of("hostile"));
+	for (i = 0; i < 16 * n; i++)
+		put_sample(10, 10, 5, 0x10000000 + offset + i);
+	put_end(1, (uint64_t []){ 2000 });
+	put_close();
+	start = cpu_time();
+	ck_assert_msg(!report_here(null, &o, &e), "%s", e.text);
+	fclose(null);
+	return cpu_time() - start;
+}
+
+START_TEST(many_functions_annotated)
+{
+	check_growth(annotate_functions, 500);
+}
+END_TEST
+
 /* Keys of the same hash, if there is nothing in it that an attacker does not know. */
 static double add_keys(unsigned int n)
 {
@@ -1450,6 +1486,7 @@ static Suite *suite(void)
 	tcase_add_test(t, instructions_of_many);
 	tcase_add_test(t, many_sources);
 	tcase_add_test(t, many_removed_files);
+	tcase_add_test(t, many_functions_annotated);
 	tcase_add_test(t, keys_of_one_hash);
 	tcase_add_loop_test(t, long_names_in_reports, 0, 5);
 	tcase_add_test(t, long_paths);

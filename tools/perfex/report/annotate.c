@@ -92,17 +92,32 @@ static uint32_t matching_name(const struct profile *p, const struct wanted *w, u
 	return 0;
 }
 
-static struct annotated_function *add_function(struct annotation *a,
+struct known_function {
+	uint64_t offset;	/* of its code */
+	uint32_t file, name;
+	/* after the key */
+	size_t i;		/* of annotation.functions */
+};
+
+static struct annotated_function *add_function(struct annotation *a, struct hash_table *known,
 					       const struct annotated_function *new)
 {
+	const struct known_function key = {
+		.offset = new->code.offset, .file = new->file, .name = new->name,
+	};
 	struct annotated_function *functions;
-	size_t i;
+	uint32_t nr = known->nr, number;
 
-	for (i = 0; i < a->nr; i++)
-		if (a->functions[i].file == new->file &&
-		    a->functions[i].code.offset == new->code.offset &&
-		    a->functions[i].name == new->name)
-			return &a->functions[i];
+	if (!known->size)
+		*known = (struct hash_table){
+			.size = sizeof(key), .key = offsetof(struct known_function, i),
+		};
+	number = hash_table_add(known, &key);
+	if (!number)
+		return NULL;
+	if (known->nr == nr)
+		return &a->functions[((struct known_function *)known->items)[number].i];
+	((struct known_function *)known->items)[number].i = a->nr;
 	functions = a->nr < MAX_FUNCTIONS ? reallocarray(a->functions, a->nr + 1, sizeof(*functions)) :
 					    NULL;
 	if (!functions)
@@ -112,8 +127,8 @@ static struct annotated_function *add_function(struct annotation *a,
 	return &functions[a->nr++];
 }
 
-static int add_location(struct annotation *a, const struct profile *p, const struct wanted *w,
-			uint32_t number, struct error *e)
+static int add_location(struct annotation *a, struct hash_table *known, const struct profile *p,
+			const struct wanted *w, uint32_t number, struct error *e)
 {
 	const struct profile_location *location = location_of(p, number);
 	struct module *module = p->modules[location->file];
@@ -129,7 +144,7 @@ static int add_location(struct annotation *a, const struct profile *p, const str
 	if (!module || !module_function(module, location->offset, &new.code))
 		new.code = (struct code){ .start = location->address, .offset = location->offset,
 					  .size = 1 };
-	function = add_function(a, &new);
+	function = add_function(a, known, &new);
 	if (!function && a->nr == MAX_FUNCTIONS)
 		return fail_with(e, "more than %d functions have this name", MAX_FUNCTIONS);
 	if (!function)
@@ -154,12 +169,15 @@ static bool *find_sampled(const struct profile *p)
 static int find_functions(struct annotation *a, const struct profile *p, const struct wanted *w,
 			  const bool *sampled, struct error *e)
 {
+	struct hash_table known = { NULL };
 	uint32_t i;
+	int err = 0;
 
-	for (i = 1; i < p->locations.nr; i++)
-		if (sampled[i] && add_location(a, p, w, i, e))
-			return -1;
-	return 0;
+	for (i = 1; !err && i < p->locations.nr; i++)
+		if (sampled[i])
+			err = add_location(a, &known, p, w, i, e);
+	hash_table_free(&known);
+	return err;
 }
 
 /* True if two functions are in different libraries.  A JIT's code is in none: -p chooses it. */
@@ -266,13 +284,6 @@ static void free_results(struct annotated_function *f)
 	f->samples = f->weight = 0;
 }
 
-static int compare_numbers(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 static bool is_inside(const struct annotated_function *f, const struct profile *p,
 		      uint32_t location)
 {
@@ -283,21 +294,90 @@ static bool is_inside(const struct annotated_function *f, const struct profile *
 	       outermost_frame(p, location)->function == f->name;
 }
 
-/* Find the offsets of all samples in the function, sorted.  The caller frees them. */
-static uint64_t *find_offsets(const struct annotated_function *f, const struct profile *p,
-			      size_t *nr)
+/* ---- samples, by their place --------------------------------------------------------------------- */
+
+/* A location that has samples, and those of the event that is asked for. */
+struct sampled_place {
+	uint32_t location;
+	uint64_t samples, weight;
+};
+
+/* Those of a function are together, in the order of their offsets. */
+static int compare_places(const void *a, const void *b, void *arg)
 {
-	bool *sampled = find_sampled(p);
-	uint64_t *offsets = sampled ? calloc(p->locations.nr + 1, sizeof(*offsets)) : NULL;
-	uint32_t i;
+	const struct sampled_place *x = a, *y = b;
+	const struct profile_location *left = location_of(arg, x->location);
+	const struct profile_location *right = location_of(arg, y->location);
+	const uint32_t name = outermost_frame(arg, x->location)->function;
+	const uint32_t other = outermost_frame(arg, y->location)->function;
+
+	if (left->file != right->file)
+		return left->file < right->file ? -1 : 1;
+	if (name != other)
+		return name < other ? -1 : 1;
+	return left->offset < right->offset ? -1 : left->offset > right->offset;
+}
+
+/* Sum up all samples once, and not for each function.  The caller frees the places. */
+static struct sampled_place *find_places(struct profile *p, unsigned int event, size_t *nr)
+{
+	struct sampled_place *places = calloc(p->locations.nr + 1, sizeof(*places));
+	size_t i;
 
 	*nr = 0;
-	for (i = 1; offsets && i < p->locations.nr; i++)
-		if (sampled[i] && is_inside(f, p, i))
-			offsets[(*nr)++] = location_of(p, i)->offset;
-	free(sampled);
-	if (offsets)
-		qsort(offsets, *nr, sizeof(*offsets), compare_numbers);
+	for (i = 0; places && i < p->nrsamples; i++) {
+		struct sampled_place *place = &places[location_of_sample(p, i)];
+
+		place->location = location_of_sample(p, i);
+		if (p->samples[i].event != event)
+			continue;
+		place->samples += p->samples[i].nr;
+		place->weight += p->samples[i].weight;
+	}
+	for (i = 1; places && i < p->locations.nr; i++)
+		if (places[i].location)
+			places[(*nr)++] = places[i];
+	if (places)
+		qsort_r(places, *nr, sizeof(*places), compare_places, p);
+	return places;
+}
+
+/* Return: the first place that is in the function, or may be the first behind it */
+static size_t first_place(const struct annotated_function *f, const struct profile *p,
+			  const struct sampled_place *places, size_t nr)
+{
+	size_t low = 0, high = nr, middle;
+
+	while (low < high) {
+		const struct profile_location *l;
+		uint32_t name;
+
+		middle = low + (high - low) / 2;
+		l = location_of(p, places[middle].location);
+		name = outermost_frame(p, places[middle].location)->function;
+		if (l->file != f->file ? l->file < f->file :
+		    name != f->name ? name < f->name : l->offset < f->code.offset)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Find the offsets of all samples in the function, sorted.  The caller frees them. */
+static uint64_t *find_offsets(const struct annotated_function *f, const struct profile *p,
+			      const struct sampled_place *places, size_t nrplaces, size_t *nr)
+{
+	const size_t first = first_place(f, p, places, nrplaces);
+	uint64_t *offsets;
+	size_t i, last;
+
+	for (last = first; last < nrplaces && is_inside(f, p, places[last].location); last++)
+		;
+	*nr = last - first;
+	offsets = calloc(*nr + 1, sizeof(*offsets));
+	for (i = 0; offsets && i < *nr; i++)
+		offsets[i] = location_of(p, places[first + i].location)->offset;
 	return offsets;
 }
 
@@ -503,24 +583,22 @@ static bool list_lines(struct annotated_function *f, struct profile *p)
 /* ---- all --------------------------------------------------------------------------------------- */
 
 static void count_samples(struct annotated_function *f, const struct profile *p,
-			  unsigned int event)
+			  const struct sampled_place *places, size_t nr)
 {
 	size_t i;
 
-	for (i = 0; i < p->nrsamples; i++) {
-		uint32_t location = location_of_sample(p, i);
+	for (i = first_place(f, p, places, nr); i < nr && is_inside(f, p, places[i].location); i++) {
 		struct annotated_instruction *one;
 
-		if (p->samples[i].event != event || !is_inside(f, p, location) ||
-		    !is_in_part(f, p, location))
+		if (!is_in_part(f, p, places[i].location))
 			continue;
-		one = find_instruction(f, location_of(p, location)->offset);
+		one = find_instruction(f, location_of(p, places[i].location)->offset);
 		if (!one)
 			continue;
-		one->samples += p->samples[i].nr;
-		one->weight += p->samples[i].weight;
-		f->samples += p->samples[i].nr;
-		f->weight += p->samples[i].weight;
+		one->samples += places[i].samples;
+		one->weight += places[i].weight;
+		f->samples += places[i].samples;
+		f->weight += places[i].weight;
 	}
 }
 
@@ -539,21 +617,23 @@ int annotation_count(struct annotation *a, struct profile *p, unsigned int event
 		     struct error *e)
 {
 	uint64_t *offsets, left = MAX_CODE;
-	size_t i, nr;
-	bool ok = true;
+	size_t i, nr, nrplaces;
+	struct sampled_place *places = find_places(p, event, &nrplaces);
+	bool ok = places;
 
 	for (i = 0; ok && i < a->nr; i++) {
 		struct annotated_function *f = &a->functions[i];
 
 		free_results(f);
-		offsets = find_offsets(f, p, &nr);
+		offsets = find_offsets(f, p, places, nrplaces, &nr);
 		ok = offsets && list_instructions(f, p, offsets, nr, &left) && name_instructions(f, p);
 		free(offsets);
 		if (!ok)
 			break;
-		count_samples(f, p, event);
+		count_samples(f, p, places, nrplaces);
 		ok = list_lines(f, p);
 	}
+	free(places);
 	if (!ok)
 		return fail_memory(e);
 	qsort(a->functions, a->nr, sizeof(*a->functions), compare_functions);
