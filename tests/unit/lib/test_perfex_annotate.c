@@ -361,6 +361,9 @@ START_TEST(many_large_sources)
 	ck_assert_int_eq(annotate("work", "-v"), 0);
 	has(out, "/large39.c is not shown: it, or all sources together, are too large.\n");
 	has_not(out, "/large0.c is not shown");
+	ck_assert_int_eq(annotate("work", "-j"), 0);
+	has(out, "/large39.c\",\"why\":\"it, or all sources together, are too large\"}");
+	has_not(out, "/large0.c\",\"why\"");
 	getrusage(RUSAGE_CHILDREN, &usage);
 	ck_assert_int_lt(usage.ru_maxrss, 400 << 10);
 }

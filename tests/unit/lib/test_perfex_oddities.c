@@ -173,6 +173,55 @@ START_TEST(code_in_no_elf_file)
 }
 END_TEST
 
+/* Some lines of advice are printed, and how many there would be more. */
+START_TEST(many_missing_files)
+{
+	char name[16];
+	unsigned int i;
+
+	begin();
+	for (i = 0; i < 8; i++) {
+		snprintf(name, sizeof(name), "/none/%u", i);
+		put_mapping(10, i, CODE + i * 0x1000, CODE + (i + 1) * 0x1000, 0, name);
+		put_sample(10, 10, 9 + i, CODE + i * 0x1000);
+	}
+	end(8000);
+	ck_assert_int_eq(report(), 0);
+	has(out, " /none/4: ");
+	has_not(out, " /none/5: ");
+	has(out, "\n 3 more of such lines are not printed.\n");
+	ck_assert_int_eq(perfex("report", "-i", (char *)in_dir("s"), "-q"), 0);
+	has_not(out, "not printed");
+}
+END_TEST
+
+/* Deep functions of a tree are indented alike, and have their depth before their names. */
+START_TEST(deep_trees)
+{
+	uint64_t chain[25], at;
+	unsigned int i;
+	FILE *f;
+
+	f = fopen(in_dir("deep.c"), "w");
+	fputs("volatile int n;\nstatic inline __attribute__((always_inline)) void f0(void)\n{\n\tn++;\n}\n", f);
+	for (i = 1; i < 10; i++)
+		fprintf(f, "static inline __attribute__((always_inline)) void f%u(void)\n{\n\tf%u();\n}\n", i, i - 1);
+	fputs("void outer(void)\n{\n\tf9();\n}\n", f);
+	fclose(f);
+	shell("${CC:-cc} -g -O1 -fPIC -shared -fno-lto -fcf-protection=none -o deep.so deep.c || ${CC:-cc} -g -O1 -fPIC -shared -fno-lto -o deep.so deep.c");
+	at = CODE + offset_of("deep.so", "outer");
+	put_header(in_dir("s"), SAMPLES_CHAINS);
+	put_event(0, 1000, "instructions:u");
+	put_mapping(10, 0, CODE, CODE + 0x10000000, 0, in_dir("deep.so"));
+	for (i = 0; i < 25; i++)
+		chain[i] = at + 1;
+	put_chain(10, 10, 5, 1, at, 25, chain);
+	end(1000);
+	ck_assert_int_eq(report("--callees", "-v", "-o", (char *)in_dir("tree")), 0);
+	shell("cut -c 420- tree > names && grep -q '(201) f' names && grep -q '(286) f0 ' names && ! grep -q '(200) ' tree");
+}
+END_TEST
+
 /* perf record --threads and --kcore write a directory. */
 START_TEST(directories_of_perf)
 {
@@ -243,6 +292,8 @@ static Suite *suite(void)
 	tcase_add_test(t, late_clock);
 	tcase_add_test(t, code_in_no_elf_file);
 	tcase_add_test(t, directories_of_perf);
+	tcase_add_test(t, many_missing_files);
+	tcase_add_test(t, deep_trees);
 	tcase_add_loop_test(t, compressed_files, 0, 4);
 	tcase_add_loop_test(t, debugging_information_of_zstd, 0, 2);
 	suite_add_tcase(s, t);

@@ -25,6 +25,8 @@ struct known_source {
 	struct source_file file;
 };
 
+#define WHY_SIZE	100
+
 struct sources {
 	struct hash_table known;
 	int64_t left;		/* for source_read() */
@@ -62,6 +64,19 @@ static const char *find_text(struct sources *s, const struct profile *p, uint32_
 	const struct source_file *file = line->source ? find_source(s, p, program, line->source) : NULL;
 
 	return file ? source_line(file, line->line) : NULL;
+}
+
+/* Return: why the source is not shown; NULL: it is, or cannot be read */
+static const char *why_left_out(const struct source_file *source, const struct profile *p,
+				uint32_t program, char *buf, size_t size)
+{
+	if (source->too_large)
+		return "it, or all sources together, are too large";
+	if (!source->refused)
+		return NULL;
+	snprintf(buf, size, "user %u, to whom the program belongs, may not read it",
+		 (unsigned int)module_owner(p->modules[program]));
+	return buf;
 }
 
 static void free_sources(struct sources *s)
@@ -108,6 +123,8 @@ static void print_lines(FILE *f, const struct profile *p, const struct annotated
 			struct sources *sources)
 {
 	const struct source_file *source;
+	char buf[WHY_SIZE];
+	const char *why;
 	uint32_t last = 0;
 	size_t i;
 
@@ -133,12 +150,9 @@ static void print_lines(FILE *f, const struct profile *p, const struct annotated
 		source = fn->lines[i].source ? find_source(sources, p, fn->file, fn->lines[i].source) : NULL;
 		if (!source || (i && fn->lines[i].source == fn->lines[i - 1].source))
 			continue;
-		if (source->refused)
-			fprintf(f, " %s is not shown: user %u, to whom the program belongs, may not read it.\n",
-				string_of(p, fn->lines[i].source), (unsigned int)module_owner(p->modules[fn->file]));
-		if (source->too_large)
-			fprintf(f, " %s is not shown: it, or all sources together, are too large.\n",
-				string_of(p, fn->lines[i].source));
+		why = why_left_out(source, p, fn->file, buf, sizeof(buf));
+		if (why)
+			fprintf(f, " %s is not shown: %s.\n", string_of(p, fn->lines[i].source), why);
 		print_newer(f, p, source, fn->lines[i].source, fn->file);
 	}
 }
@@ -311,6 +325,34 @@ static void print_place(FILE *f, const struct profile *p, const struct annotated
 	print_string(f, "inlined", line->inlined ? string_of(p, line->inlined) : NULL);
 }
 
+/* Say which sources are left out, and why: a reader of JSON would take them for missing. */
+static void print_left_out(FILE *f, const struct profile *p, const struct annotated_function *fn,
+			   struct sources *sources)
+{
+	const struct source_file *source;
+	char buf[WHY_SIZE];
+	const char *why;
+	bool any = false;
+	size_t i;
+
+	fputs("\"left_out\":[", f);
+	for (i = 0; i < fn->nrlines; i++) {
+		if (!fn->lines[i].source || (i && fn->lines[i].source == fn->lines[i - 1].source))
+			continue;
+		source = find_source(sources, p, fn->file, fn->lines[i].source);
+		why = source ? why_left_out(source, p, fn->file, buf, sizeof(buf)) : NULL;
+		if (!why)
+			continue;
+		fputs(any ? ",{" : "{", f);
+		print_string(f, "source", string_of(p, fn->lines[i].source));
+		fputc(',', f);
+		print_string(f, "why", why);
+		fputc('}', f);
+		any = true;
+	}
+	fputs("]", f);
+}
+
 static void print_json_function(FILE *f, const struct profile *p,
 				const struct annotated_function *fn, struct sources *sources,
 				uint64_t all)
@@ -354,7 +396,9 @@ static void print_json_function(FILE *f, const struct profile *p,
 		print_counts(f, one->samples, one->weight, fn->weight);
 		fputc('}', f);
 	}
-	fputs("]}", f);
+	fputs("],\n  ", f);
+	print_left_out(f, p, fn, sources);
+	fputc('}', f);
 }
 
 int annotate_json(FILE *f, struct profile *p, const struct reporting *o, struct error *e)

@@ -18,7 +18,10 @@
 #define SHOWN		25	/* rows of a table without -v */
 #define SHOWN_SHARE	0.005	/* of a tree's nodes without -v */
 
-/* A path can have thousands of functions, and a name any length: spaces before others end here. */
+/*
+ * A path can have thousands of functions, and a name any length: spaces before others end here, and
+ * deeper functions have their depth before their names.
+ */
 #define MAX_INDENTED	200	/* depth of a tree */
 #define MAX_WIDTH	200	/* of a column */
 
@@ -210,15 +213,17 @@ static void print_node(FILE *f, const struct profile *p, const struct tree *t, u
 		       unsigned int depth, uint64_t weight, double least)
 {
 	const struct tree_node *node = node_of(t, number);
-	char name[MAX_TREE_NAME], file[300];
+	char name[MAX_TREE_NAME], file[300], level[16] = "";
 	uint32_t i;
 
 	if ((double)node->weight < least * (double)weight)
 		return;
 	if (depth) {
 		profile_file_label(p, node->file, file, sizeof(file));
-		fprintf(f, "%7.2f%%  %7.2f%%  %*s%s%s%s\n", percent(node->weight, weight),
-			percent(node->self, weight), 2 * (int)(depth < MAX_INDENTED ? depth - 1 : MAX_INDENTED), "",
+		if (depth > MAX_INDENTED)
+			snprintf(level, sizeof(level), "(%u) ", depth);
+		fprintf(f, "%7.2f%%  %7.2f%%  %*s%s%s%s%s\n", percent(node->weight, weight),
+			percent(node->self, weight), 2 * (int)(depth <= MAX_INDENTED ? depth - 1 : MAX_INDENTED), "", level,
 			tree_name(p, node, name, sizeof(name)), node->name ? " " : "",
 			node->name ? file : "");
 	}
@@ -349,7 +354,7 @@ static int print_event(FILE *f, struct profile *p, unsigned int event, const str
 	return err ? -1 : 0;
 }
 
-#define MAX_ADVICE	MAX_PACKAGES	/* lines */
+#define MAX_ADVICE	MAX_PACKAGES	/* lines; how many more there are is said */
 
 /* True if a hundredth of the samples or more are in this file's unknown functions. */
 static bool names_are_missing(const struct profile *p, const uint64_t *weights, uint32_t file,
@@ -412,47 +417,50 @@ static void print_advice(FILE *f, const struct profile *p, const struct reportin
 	}
 	if (weights)
 		find_packages(p, weights, all, packages, o);
-	for (i = 1; weights && i < p->files.nr && lines < MAX_ADVICE; i++) {
+	for (i = 1; weights && i < p->files.nr; i++) {
 		if (!names_are_missing(p, weights, i, all))
+			continue;
+		if (p->modules[i] && !p->stripped[i])
+			continue;
+		if (lines++ >= MAX_ADVICE)
 			continue;
 		snprintf(path, sizeof(path), "%s", string_of(p, file_of(p, i)->path));
 		replace_controls(path);
 		if (!p->modules[i])
 			fprintf(f, "%s %s: %s, so its functions have no names%s.\n",
-				lines ? "" : "\n", path, p->reasons[i] ? p->reasons[i] : "no memory",
+				lines > 1 ? "" : "\n", path, p->reasons[i] ? p->reasons[i] : "no memory",
 				o->symfs || (p->reasons[i] && !strcmp(p->reasons[i], NO_ELF)) ? "" :
 				why_no_path(string_of(p, file_of(p, i)->path)) ?
 				" (--symfs=DIR finds a copy below DIR; perfex -p and --report do while it runs)" :
 				" (--symfs=DIR finds it in a directory or another root)");
-		else if (p->stripped[i])
-			print_package(f, lines ? "" : "\n", &packages[lines], path, p->stripped[i]);
 		else
-			continue;
-		lines++;
+			print_package(f, lines > 1 ? "" : "\n", &packages[lines - 1], path, p->stripped[i]);
 	}
-	for (i = 1; weights && i < p->files.nr && lines < MAX_ADVICE; i++) {
-		if (!p->modules[i] || !p->reasons[i])
+	for (i = 1; weights && i < p->files.nr; i++) {
+		if (!p->modules[i] || !p->reasons[i] || lines++ >= MAX_ADVICE)
 			continue;
 		snprintf(path, sizeof(path), "%s", string_of(p, file_of(p, i)->path));
 		replace_controls(path);
-		fprintf(f, "%s %s: %s, and is left out.\n", lines++ ? "" : "\n", path, p->reasons[i]);
+		fprintf(f, "%s %s: %s, and is left out.\n", lines > 1 ? "" : "\n", path, p->reasons[i]);
 	}
 	free(weights);
-	for (i = 1; i < p->jits.nr && lines < MAX_ADVICE; i++) {
+	for (i = 1; i < p->jits.nr; i++) {
 		const struct profile_jit *jit = (struct profile_jit *)p->jits.items + i;
 
-		if (jit->why)
+		if (jit->why && lines++ < MAX_ADVICE)
 			fprintf(f, "%s /tmp/perf-%" PRIu32 ".map is not read, so code of this process has no names: %s.\n",
-				lines++ ? "" : "\n", jit->pid, jit->why);
+				lines > 1 ? "" : "\n", jit->pid, jit->why);
 	}
-	for (i = 0; i < p->nrdumps && lines < MAX_ADVICE; i++) {
-		if (p->dumps[i].dump)
+	for (i = 0; i < p->nrdumps; i++) {
+		if (p->dumps[i].dump || lines++ >= MAX_ADVICE)
 			continue;
 		snprintf(path, sizeof(path), "%s", string_of(p, file_of(p, p->dumps[i].file)->path));
 		replace_controls(path);
 		fprintf(f, "%s %s is not read, so code that this JIT made may have no names: %s.\n",
-			lines++ ? "" : "\n", path, p->dumps[i].reason);
+			lines > 1 ? "" : "\n", path, p->dumps[i].reason);
 	}
+	if (lines > MAX_ADVICE)
+		fprintf(f, " %u more of such lines are not printed.\n", lines - MAX_ADVICE);
 }
 
 static int print_text(FILE *f, struct profile *p, const struct reporting *o, struct error *e)

@@ -28,14 +28,21 @@ bool path_without_deleted(const char *path, char *buf, size_t size)
 	return snprintf(buf, size, "%.*s", (int)(length - end), path) < (int)size;
 }
 
+/* The mappings of some process were not all read: it may have the file. */
+static bool read_too_many;
+
+#define TOO_MANY	"its process has ended, or its user's processes have too many mappings to look through"
+
 const char *why_no_path(const char *path)
 {
 	char buf[4096];
 
 	if (!strncmp(path, MEMFD, strlen(MEMFD)))
-		return "it was in memory only (memfd_create), and its process has ended";
+		return read_too_many ? "it was in memory only (memfd_create), and " TOO_MANY :
+				       "it was in memory only (memfd_create), and its process has ended";
 	if (path_without_deleted(path, buf, sizeof(buf)))
-		return "it was removed or replaced while it ran, and its process has ended";
+		return read_too_many ? "it was removed or replaced while it ran, and " TOO_MANY :
+				       "it was removed or replaced while it ran, and its process has ended";
 	return NULL;
 }
 
@@ -101,6 +108,7 @@ static bool find_map_file(uint32_t pid, const char *path, char *name, size_t siz
 			continue;
 		found = !strcmp(line + at, path);
 	}
+	read_too_many |= user && !user->left && !found;
 	free(line);
 	if (f)
 		fclose(f);

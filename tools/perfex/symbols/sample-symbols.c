@@ -265,8 +265,8 @@ static struct module *try_debug(const char *directory, const struct file_descrip
 struct module *module_open_file(const char *path, const struct file_description *file,
 				struct error *e)
 {
-	const char *no_path = why_no_path(path), *why = "it cannot be read";
 	const char *const mapped = path;
+	const char *no_path, *why = "it cannot be read";
 	char there[4096], before[4096];
 	struct module *m = NULL;
 
@@ -283,8 +283,10 @@ struct module *module_open_file(const char *path, const struct file_description 
 		m = try_debug(modules_directory(), file);
 	if (!m)
 		m = try_debug("", file);
-	if (!m)
+	if (!m) {
+		no_path = why_no_path(mapped);
 		fail_with(e, "%s", no_path ? no_path : why);
+	}
 	return m;
 }
 
