@@ -3,7 +3,7 @@
  * Read perf.data: make a file of perfex --sample of it, which the reader of such files reads.
  *
  * The file may come from an attacker.  Each length in it is checked before it is used, and the
- * result is not much larger.  Records that its reader would refuse are left out.
+ * result is not much larger, or MAX_EXPANDED times as large if it is compressed.  Records that its reader would refuse are left out.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "expand.h"
 #include "perf-data-read.h"
 #include "perf-records.h"
 
@@ -20,6 +21,8 @@
 #define MAX_ATTR		4096
 #define MAX_IDS			(1U << 20)
 #define MAX_FEATURE		(1U << 24)
+/* perf compresses samples to a fifth or so: more than this, for each byte of a file, is an attacker's. */
+#define MAX_EXPANDED		200
 
 struct converter {
 	FILE *in;
@@ -40,6 +43,10 @@ struct converter {
 	bool looked;			/* for the kernel: */
 	bool same_kernel;		/* the kernel that runs is that of the file, at the same addresses */
 	char record[1 << 16];
+	struct expander *expander;
+	uint64_t nrexpanded;		/* bytes, by all of the file */
+	size_t nrpartial;		/* bytes of a record whose rest is in the next compressed one */
+	char expanded[2 << 16];
 };
 
 static int damaged(const struct converter *c, const char *what, struct error *e)
@@ -381,6 +388,58 @@ static void look_for_kernel(struct perf_records *records, uint64_t offset, const
 }
 
 static int convert_record(struct converter *c, const struct perf_event_header *h, struct bytes b,
+			  struct error *e);
+
+/* Convert the whole records of what is expanded, and keep the beginning of the next. */
+static int convert_expanded(struct converter *c, size_t nr, struct error *e)
+{
+	struct perf_event_header h;
+	size_t at;
+
+	for (at = 0; nr - at >= sizeof(h); at += h.size) {
+		memcpy(&h, c->expanded + at, sizeof(h));
+		/* No record of these types is in another one. */
+		if (h.size < sizeof(h) || h.type == PERF_DATA_AUXTRACE ||
+		    h.type == PERF_DATA_COMPRESSED || h.type == PERF_DATA_COMPRESSED2)
+			return damaged(c, "an impossible record that is compressed", e);
+		if (h.size > nr - at)
+			break;
+		if (convert_record(c, &h, (struct bytes){ c->expanded + at + sizeof(h), h.size - sizeof(h) }, e))
+			return -1;
+	}
+	c->nrpartial = nr - at;
+	memmove(c->expanded, c->expanded + at, c->nrpartial);
+	return 0;
+}
+
+/* perf record -z: records are in one stream, of which each compressed record has a piece. */
+static int convert_compressed(struct converter *c, struct bytes b, struct error *e)
+{
+	struct expanding x = { .from = b.at, .left = b.left };
+	long n;
+
+	if (!c->expander)
+		c->expander = expander_open();
+	if (!c->expander)
+		return fail_with(e, "'%s' is compressed, and there is no libzstd.so.1, which expands it (Debian: libzstd1; Fedora: libzstd): install it, or record without -z",
+				 c->name);
+	/* What is expanded may be more than there is room for, also when all of the piece is read. */
+	do {
+		x.to = c->expanded + c->nrpartial;
+		x.room = sizeof(c->expanded) - c->nrpartial;
+		n = expander_run(c->expander, &x);
+		if (n < 0)
+			return damaged(c, "a compressed record", e);
+		c->nrexpanded += (uint64_t)n;
+		if (c->nrexpanded / MAX_EXPANDED > c->size)
+			return damaged(c, "a record that is compressed too much", e);
+		if (convert_expanded(c, c->nrpartial + (size_t)n, e))
+			return -1;
+	} while (n && (x.left || (size_t)n == x.room));
+	return x.left ? damaged(c, "a compressed record", e) : 0;
+}
+
+static int convert_record(struct converter *c, const struct perf_event_header *h, struct bytes b,
 			  struct error *e)
 {
 	uint64_t n;
@@ -391,9 +450,14 @@ static int convert_record(struct converter *c, const struct perf_event_header *h
 		if (bytes_get64(&b, &n) && (n > c->size || fseeko(c->in, (off_t)n, SEEK_CUR)))
 			return damaged(c, "an impossible record", e);
 		return 0;
-	case PERF_DATA_COMPRESSED:
 	case PERF_DATA_COMPRESSED2:
-		return fail_with(e, "'%s' is compressed, which perfex does not read: record without -z", c->name);
+		/* What is compressed has its size before it, and is padded. */
+		if (!bytes_get64(&b, &n) || n > b.left)
+			return damaged(c, "a compressed record", e);
+		b.left = n;
+		/* fall through */
+	case PERF_DATA_COMPRESSED:
+		return convert_compressed(c, b, e);
 	default:
 		perf_records_convert(&c->records, h, b);
 		return 0;
@@ -503,6 +567,7 @@ static void converter_free(struct converter *c)
 	free(c->build_ids);
 	perf_records_free(&c->records);
 	hash_table_free(&c->paths);
+	expander_close(c->expander);
 	recording_free(&c->rec);
 	free(c);
 }
