@@ -489,6 +489,35 @@ START_TEST(read_tasks)
 END_TEST
 
 /* A part of the file: there is a report, or a message of one line. */
+/* perf record -z: one stream has all records, in pieces that end anywhere. */
+START_TEST(compressed_perf_data)
+{
+	char line[256];
+	uint64_t at;
+	FILE *f;
+
+	if (system("command -v zstd > /dev/null"))
+		return;
+	write_shares();
+	export();
+	ck_assert_int_eq(perfex("report", "-i", (char *)in_dir("perf.data"), "--export=folded"), 0);
+	strcpy(folded, out);
+	snprintf(line, sizeof(line), "python3 " SRC "compress-perf.py %s %d", in_dir("perf.data"), _i ? 83 : 81);
+	ck_assert_int_eq(system(line), 0);
+	ck_assert_int_eq(perfex("report", "-i", (char *)in_dir("perf.data"), "--export=folded"), 0);
+	ck_assert_str_eq(out, folded);
+	/* The first frame has no magic any more. */
+	f = fopen(in_dir("perf.data"), "r+");
+	ck_assert_int_eq(fseek(f, 40, SEEK_SET), 0);
+	ck_assert_int_eq(fread(&at, sizeof(at), 1, f), 1);
+	ck_assert_int_eq(fseek(f, (long)at + 8 + 8 * _i, SEEK_SET), 0);
+	fputc('x', f);
+	fclose(f);
+	ck_assert_int_eq(perfex("report", "-i", (char *)in_dir("perf.data")), 125);
+	is_message("' is damaged: a compressed record");
+}
+END_TEST
+
 START_TEST(truncated_perf_data)
 {
 	unsigned int reports = 0;
@@ -588,6 +617,7 @@ static Suite *suite(void)
 	tcase_add_test(t, read_shares);
 	tcase_add_test(t, read_weights);
 	tcase_add_test(t, read_tasks);
+	tcase_add_loop_test(t, compressed_perf_data, 0, 2);
 	tcase_add_test(t, truncated_perf_data);
 	tcase_add_test(t, damaged_perf_data);
 	tcase_add_loop_test(t, other_perf_data, 0, 6);
