@@ -222,6 +222,28 @@ START_TEST(deep_trees)
 }
 END_TEST
 
+/* Lambdas that are inlined have neither a linkage name nor a class with a name, in what gcc writes. */
+START_TEST(inlined_lambdas)
+{
+	uint64_t offset[2];
+
+	write_text("l.cc", "volatile int n;\ntemplate <class F> static inline __attribute__((always_inline)) void call(F f) { f(); }\n"
+		   "extern \"C\" void one() { call([] { n = 1; }); }\nextern \"C\" void two() { call([] { n = 2; }); }\n");
+	if (system("command -v g++ > /dev/null"))
+		return;
+	shell("g++ -g -O2 -fPIC -shared -fno-lto -fcf-protection=none -o l.so l.cc || g++ -g -O2 -fPIC -shared -fno-lto -o l.so l.cc");
+	offset[0] = offset_of("l.so", "one");
+	offset[1] = offset_of("l.so", "two");
+	record("l.so", 2, offset);
+	ck_assert_int_eq(report(), 0);
+	if (strstr(out, "::{lambda()#1}"))
+		return;
+	has(out, "  {lambda l.cc:3:31}::operator() [l.so]\n");
+	has(out, "  {lambda l.cc:4:31}::operator() [l.so]\n");
+	ck_assert_int_eq(report("--annotate={lambda l.cc:4:31}::operator()"), 0);
+}
+END_TEST
+
 /* perf record --threads and --kcore write a directory. */
 START_TEST(directories_of_perf)
 {
@@ -294,6 +316,7 @@ static Suite *suite(void)
 	tcase_add_test(t, directories_of_perf);
 	tcase_add_test(t, many_missing_files);
 	tcase_add_test(t, deep_trees);
+	tcase_add_test(t, inlined_lambdas);
 	tcase_add_loop_test(t, compressed_files, 0, 4);
 	tcase_add_loop_test(t, debugging_information_of_zstd, 0, 2);
 	suite_add_tcase(s, t);

@@ -49,6 +49,7 @@ struct module {
 	struct scopes scopes;	/* of the units */
 	struct symbol_index *symbols;	/* NULL: not made, or libdwfl is to be asked */
 	bool symbols_known;
+	struct hash_table lambdas;
 	struct plt *plt;	/* NULL: not read yet */
 	struct jit_symbols *jit;
 	struct jit_dump *dump;
@@ -385,6 +386,22 @@ uid_t module_owner(const struct module *m)
 	return m ? m->owner : (uid_t)-2;
 }
 
+/* An object's class, by the place of its description, and the name of its operator(). */
+struct lambda {
+	uint64_t class;
+	/* after the key */
+	char *name;
+};
+
+static void free_lambdas(struct hash_table *t)
+{
+	uint32_t i;
+
+	for (i = 1; i < t->nr; i++)
+		free(((struct lambda *)t->items)[i].name);
+	hash_table_free(t);
+}
+
 void module_close(struct module *m)
 {
 	if (!m)
@@ -398,6 +415,7 @@ void module_close(struct module *m)
 	scopes_free(&m->scopes);
 	symbol_index_free(m->symbols);
 	plt_free(m->plt);
+	free_lambdas(&m->lambdas);
 	free(m->units);
 	free(m);
 }
@@ -612,15 +630,80 @@ static Dwarf_Die *find_unit(struct module *m, Dwarf_Addr address, Dwarf_Addr *bi
 
 /* ---- functions ------------------------------------------------------------------------------ */
 
-static const char *name_of(Dwarf_Die *die)
+#define MAX_TYPES	8	/* from a parameter to its class: constant pointers to constants */
+
+/* Find the class of a lambda's object. */
+static bool find_closure(Dwarf_Die *function, Dwarf_Die *class)
 {
 	Dwarf_Attribute attribute;
-	const char *name = NULL;
+	const char *name;
+	unsigned int i;
+
+	if (!dwarf_attr_integrate(function, DW_AT_object_pointer, &attribute) ||
+	    !dwarf_formref_die(&attribute, class))
+		return false;
+	name = dwarf_diename(class);
+	if (!name || strcmp(name, "__closure"))
+		return false;
+	for (i = 0; i < MAX_TYPES; i++) {
+		if (!dwarf_attr_integrate(class, DW_AT_type, &attribute) ||
+		    !dwarf_formref_die(&attribute, class))
+			return false;
+		if (dwarf_tag(class) == DW_TAG_structure_type || dwarf_tag(class) == DW_TAG_class_type)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * gcc gives no linkage name to a lambda that is inlined everywhere, and no name to its class, so that
+ * all of them would be one function, "operator()".  The class has its place in the source.
+ * Return: the name; NULL: it is no lambda
+ */
+static const char *name_of_lambda(struct module *m, Dwarf_Die *function)
+{
+	const char *file, *slash;
+	struct lambda *lambda;
+	Dwarf_Die class;
+	uint64_t at;
+	int line = 0, column = 0;
+	uint32_t i;
+
+	if (!find_closure(function, &class))
+		return NULL;
+	at = dwarf_dieoffset(&class);
+	if (!m->lambdas.size)
+		m->lambdas = (struct hash_table){ .size = sizeof(*lambda), .key = sizeof(at) };
+	i = hash_table_add(&m->lambdas, &at);
+	if (!i)
+		return NULL;
+	lambda = (struct lambda *)m->lambdas.items + i;
+	if (lambda->name)
+		return lambda->name;
+	file = dwarf_decl_file(&class);
+	slash = file ? strrchr(file, '/') : NULL;
+	dwarf_decl_line(&class, &line);
+	dwarf_decl_column(&class, &column);
+	/* Two of one line have different columns. */
+	if (asprintf(&lambda->name, "{lambda %s:%d:%d}::operator()", slash ? slash + 1 : file ? file : "?",
+		     line, column) < 0)
+		lambda->name = NULL;
+	return lambda->name;
+}
+
+static const char *name_of(struct module *m, Dwarf_Die *die)
+{
+	Dwarf_Attribute attribute;
+	const char *name = NULL, *lambda;
 
 	if (dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute) ||
 	    dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attribute))
 		name = dwarf_formstring(&attribute);
-	return name ? name : dwarf_diename(die);
+	if (name)
+		return name;
+	name = dwarf_diename(die);
+	lambda = name && !strcmp(name, "operator()") ? name_of_lambda(m, die) : NULL;
+	return lambda ? lambda : name;
 }
 
 /* Fill in where an inlined function was called. */
@@ -652,10 +735,10 @@ static unsigned int find_inlined(struct module *m, Dwarf_Die *unit, Dwarf_Addr a
 	if (!nr)
 		return 0;
 	if (!symbol)
-		symbol = name_of(&found[0]);
+		symbol = name_of(m, &found[0]);
 	inlined = nr - 1 < room - 1 ? nr - 1 : room - 1;
 	for (i = 0; i < inlined; i++) {
-		places[i].function = name_of(&found[nr - 1 - i]);
+		places[i].function = name_of(m, &found[nr - 1 - i]);
 		find_call(unit, &found[nr - 1 - i], &places[i + 1]);
 	}
 	places[inlined].function = symbol;
