@@ -222,6 +222,46 @@ START_TEST(deep_trees)
 }
 END_TEST
 
+/* Programs of Go have no symbols, but the table of their runtime, of one of three layouts. */
+static const char *const go_tables[] = {
+	"t: .long 0xfffffffb\n.byte 0, 0, 1, 8\n.quad 2\n"
+	"functions: .quad one, d1 - t, two, d2 - t, end\n"
+	"d1: .quad one\n.long n1 - t\nd2: .quad two\n.long n2 - t\n",
+	"t: .long 0xfffffffa\n.byte 0, 0, 1, 8\n.quad 2, 0, names - t, 0, 0, 0, functions - t\n"
+	"functions: .quad one, d1 - functions, two, d2 - functions, end\n"
+	"d1: .quad one\n.long n1 - names\nd2: .quad two\n.long n2 - names\n",
+	"t: .long 0xfffffff0\n.byte 0, 0, 1, 8\n.quad 2, 0, begin, names - t, 0, 0, 0, functions - t\n"
+	"functions: .long one - begin, d1 - functions, two - begin, d2 - functions, end - begin\n"
+	"d1: .long one - begin, n1 - names\nd2: .long two - begin, n2 - names\n",
+};
+
+START_TEST(functions_of_go)
+{
+	uint64_t offset[4];
+	char line[2048];
+
+	if (sizeof(void *) != 8)
+		return;
+	snprintf(line, sizeof(line), ".text\n.globl _start\n_start: .skip 16, 0x90\nbegin: .skip 16, 0x90\none: .skip 32, 0x90\n"
+		 "two: .skip 32, 0x90\nend: .skip 32, 0x90\n.section .gopclntab, \"a\"\n%s"
+		 "names: .byte 0\nn1: .asciz \"main.one\"\nn2: .asciz \"main.(*T).two\"\n"
+		 ".section .note.GNU-stack,\"\",%%progbits\n", go_tables[_i]);
+	write_text("go.s", line);
+	shell("${CC:-cc} -no-pie -nostdlib -o go go.s");
+	offset[0] = offset_of("go", "one") + 31;
+	offset[1] = offset_of("go", "two");
+	offset[2] = offset_of("go", "begin") + 15;
+	offset[3] = offset_of("go", "end");
+	shell("strip go");
+	record("go", 4, offset);
+	ck_assert_int_eq(report(), 0);
+	has(out, " 25.00%             1  main.one [go]\n");
+	has(out, " 25.00%             1  main.(*T).two [go]\n");
+	has(out, "  [go]+0x");
+	ck_assert_int_eq(report("--annotate=main.(*T).two"), 0);
+}
+END_TEST
+
 /* Lambdas that are inlined have neither a linkage name nor a class with a name, in what gcc writes. */
 START_TEST(inlined_lambdas)
 {
@@ -317,6 +357,7 @@ static Suite *suite(void)
 	tcase_add_test(t, many_missing_files);
 	tcase_add_test(t, deep_trees);
 	tcase_add_test(t, inlined_lambdas);
+	tcase_add_loop_test(t, functions_of_go, 0, 3);
 	tcase_add_loop_test(t, compressed_files, 0, 4);
 	tcase_add_loop_test(t, debugging_information_of_zstd, 0, 2);
 	suite_add_tcase(s, t);

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "debug-files.h"
+#include "go-names.h"
 #include "jit-dump.h"
 #include "jit-symbols.h"
 #include "plt.h"
@@ -50,6 +51,7 @@ struct module {
 	struct symbol_index *symbols;	/* NULL: not made, or libdwfl is to be asked */
 	bool symbols_known;
 	struct hash_table lambdas;
+	struct go_names go;	/* read when symbols are */
 	struct plt *plt;	/* NULL: not read yet */
 	struct jit_symbols *jit;
 	struct jit_dump *dump;
@@ -765,9 +767,17 @@ static const char *find_symbol(struct module *m, Dwarf_Addr at, Dwarf_Addr *star
 	if (!m->symbols_known) {
 		m->symbols_known = true;
 		m->symbols = symbol_index_make(m->mod);
+		if (!m->only_debug)
+			go_names_read(&m->go, m->elf);
 	}
-	if (m->symbols)
-		return symbol_index_find(m->symbols, at, start, size);
+	name = m->symbols ? symbol_index_find(m->symbols, at, start, size) : NULL;
+	if (!name) {
+		name = go_names_find(&m->go, at - m->bias, start, size);
+		if (name)
+			*start += m->bias;
+	}
+	if (name || m->symbols)
+		return name;
 	name = dwfl_module_addrinfo(m->mod, at, &from, &symbol, NULL, NULL, NULL);
 	if (name) {
 		*start = at - from;
