@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What zstd has compressed, in pieces: by libzstd, which is loaded if it is there. */
+/* Expand pieces of what zstd has compressed, by libzstd, which is loaded if it is there. */
 #ifndef PERFEX_EXPAND_H
 #define PERFEX_EXPAND_H
 

@@ -423,7 +423,7 @@ static int convert_compressed(struct converter *c, struct bytes b, struct error 
 	if (!c->expander)
 		return fail_with(e, "'%s' is compressed, and there is no libzstd.so.1, which expands it (Debian: libzstd1; Fedora: libzstd): install it, or record without -z",
 				 c->name);
-	/* What is expanded may be more than there is room for, also when all of the piece is read. */
+	/* A piece may expand to more than there is room for, also when all of it is read. */
 	do {
 		x.to = c->expanded + c->nrpartial;
 		x.room = sizeof(c->expanded) - c->nrpartial;
@@ -451,7 +451,7 @@ static int convert_record(struct converter *c, const struct perf_event_header *h
 			return damaged(c, "an impossible record", e);
 		return 0;
 	case PERF_DATA_COMPRESSED2:
-		/* What is compressed has its size before it, and is padded. */
+		/* The piece has its size before it, and is padded. */
 		if (!bytes_get64(&b, &n) || n > b.left)
 			return damaged(c, "a compressed record", e);
 		b.left = n;
