@@ -71,7 +71,7 @@ static const struct {
 	{ { "report", "extra" }, "perfex report runs no command, and has no argument 'extra'" },
 	{ { "report", "/etc/passwd" }, "perfex report runs no command (-i /etc/passwd reads this file)" },
 	{ { "report", "--gtk" }, "--export=firefox" },
-	{ { "report", "-g", "folded" }, "perfex report runs no command" },
+	{ { "report", "-g", "folded" }, "--export=folded prints folded paths" },
 	{ { "report", "-gfolded" }, "--export=folded prints folded paths" },
 	{ { "report", "-gx" }, "-g prints the tree of caller or callee, not 'x'" },
 	{ { "report", "--percent-limit=x" }, "'x' is not a number of percent" },
