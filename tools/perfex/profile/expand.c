@@ -27,16 +27,16 @@ struct expander *expander_open(void)
 {
 	void *library = dlopen("libzstd.so.1", RTLD_LAZY | RTLD_LOCAL);
 	struct expander *x = library ? calloc(1, sizeof(*x)) : NULL;
-	void *(*open)(void);
+	void *(*create)(void);
 
 	if (!x)
 		return NULL;
-	*(void **)&open = dlsym(library, "ZSTD_createDStream");
+	*(void **)&create = dlsym(library, "ZSTD_createDStream");
 	*(void **)&x->run = dlsym(library, "ZSTD_decompressStream");
 	*(void **)&x->is_error = dlsym(library, "ZSTD_isError");
 	*(void **)&x->close = dlsym(library, "ZSTD_freeDStream");
-	if (open && x->run && x->is_error && x->close)
-		x->stream = open();
+	if (create && x->run && x->is_error && x->close)
+		x->stream = create();
 	if (x->stream)
 		return x;
 	free(x);

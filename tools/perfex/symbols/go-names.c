@@ -6,6 +6,7 @@
  *
  * The file may come from an attacker.  Each place is checked before it is used.
  */
+#include <endian.h>
 #include <string.h>
 
 #include "go-names.h"
@@ -87,7 +88,7 @@ void go_names_read(struct go_names *g, Elf *elf)
 	*g = (struct go_names){ NULL };
 	ident = elf ? elf_getident(elf, NULL) : NULL;
 	if (!ident || elf_getshdrstrndx(elf, &names) ||
-	    ident[EI_DATA] != (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB))
+	    ident[EI_DATA] != (htole16(1) == 1 ? ELFDATA2LSB : ELFDATA2MSB))
 		return;
 	while ((section = elf_nextscn(elf, section))) {
 		if (!gelf_getshdr(section, &shdr) || shdr.sh_type != SHT_PROGBITS)

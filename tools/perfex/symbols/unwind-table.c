@@ -8,6 +8,7 @@
  */
 #include <dwarf.h>
 #include <elfutils/libdw.h>
+#include <endian.h>
 #include <string.h>
 
 #include "unwind-table.h"
@@ -27,7 +28,7 @@ static int32_t number_at(const unsigned char *p)
 
 static bool is_of_this_order(const unsigned char *ident)
 {
-	return ident[EI_DATA] == (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB);
+	return ident[EI_DATA] == (htole16(1) == 1 ? ELFDATA2LSB : ELFDATA2MSB);
 }
 
 void unwind_table_read(struct unwind_table *t, Elf *elf)
