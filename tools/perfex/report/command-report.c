@@ -114,6 +114,10 @@ static int set_graph_word(struct parsing *p, const char *word, enum order *order
 	for (i = 0; i < ARRAY_SIZE(graph_words); i++)
 		if (!strcmp(word, graph_words[i]))
 			return 0;
+	if (!strcmp(word, "address") || !strcmp(word, "srcline"))
+		return fail_with(e, "-g prints the calls of functions, and not of '%s': --sort=symbol,line shows lines", word);
+	if (!strcmp(word, "count") || !strcmp(word, "period"))
+		return fail_with(e, "-g prints shares, and no '%s': --export=folded prints the samples of each path", word);
 	return fail_with(e, "-g prints the tree of caller or callee, not '%.40s': see %s", word,
 			 help_of(p->o));
 }
