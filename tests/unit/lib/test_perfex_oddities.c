@@ -243,8 +243,8 @@ START_TEST(functions_of_go)
 	if (sizeof(void *) != 8)
 		return;
 	snprintf(line, sizeof(line), ".text\n.globl _start\n_start: .skip 16, 0x90\nbegin: .skip 16, 0x90\none: .skip 32, 0x90\n"
-		 "two: .skip 32, 0x90\nend: .skip 32, 0x90\n.section .gopclntab, \"a\"\n%s"
-		 "names: .byte 0\nn1: .asciz \"main.one\"\nn2: .asciz \"main.(*T).two\"\n.section .note.GNU-stack, \"\", %%progbits\n",
+		 "two: .skip 32, 0x90\nend: .skip 32, 0x90\n.section .gopclntab, \"a\"\n"
+		 "%snames: .byte 0\nn1: .asciz \"main.one\"\nn2: .asciz \"main.(*T).two\"\n.section .note.GNU-stack, \"\", %%progbits\n",
 		 go_tables[_i]);
 	write_text("go.s", line);
 	shell("${CC:-cc} -no-pie -nostdlib -o go go.s");
