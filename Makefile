@@ -284,8 +284,8 @@ endif
 #:   make check-kernels on Debian's kernels from 5.10 on (as root)
 #:   make check-processors
 #:                      on each emulated processor; PROCESSORS="k8 zen4": on these
-#:   make check-exports do go tool pprof, speedscope, the Firefox Profiler and Chromium
-#:                      read what perfex exports?  does perf agree on programs in Go
+#:   make check-exports do go tool pprof, speedscope, the Firefox Profiler, hotspot and
+#:                      Chromium read what perfex exports?  does perf agree on programs in Go
 #:                      and Rust?
 #:   make check-languages
 #:                      the tests of Python, C++ and Rust; the crates take minutes

@@ -310,6 +310,27 @@ START_TEST(head)
 }
 END_TEST
 
+/* hotspot crashes if the head has no CPUs, or a sample's is none of them. */
+START_TEST(no_host)
+{
+	const struct record_sample nowhere = {
+		.size = sizeof(nowhere), .flags = 1, .pid = 10, .tid = 10, .cpu = UINT32_MAX,
+		.ip = 0x400010, .tsc = 7, .overflow = 1,
+	};
+
+	begin(0);
+	put_mapping(10, 2, CODE, TWO);
+	/* on CPUs 3 and 2 */
+	put_sample(10, 11, 5, 0x400010);
+	put_sample(10, 10, 6, 0x400010);
+	put_record(RECORD_SAMPLES, &nowhere, sizeof(nowhere), NULL);
+	end();
+	export();
+	perf("report --header-only");
+	has(out, "# nrcpus online : 4\n# nrcpus avail : 4\n");
+}
+END_TEST
+
 /* ---- registers ----------------------------------------------------------------------------- */
 
 /* Each of perf's places has a register of its own. */
@@ -611,6 +632,7 @@ static Suite *suite(void)
 	tcase_add_test(t, kernel);
 	tcase_add_test(t, times);
 	tcase_add_test(t, head);
+	tcase_add_test(t, no_host);
 	tcase_add_loop_test(t, all_registers, 0, 4);
 	tcase_add_test(t, misuse);
 	tcase_add_test(t, extremes);

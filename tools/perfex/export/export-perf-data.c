@@ -27,6 +27,9 @@
 #define MAX_PERF_COMM		15
 #define MAX_PERF_SYMBOL		255
 
+/* Linux has no machine with more. */
+#define MAX_CPUS		8192
+
 #define PROT_OF_CODE		5	/* readable and executable */
 #define MAP_OF_CODE		2	/* private */
 
@@ -37,6 +40,7 @@ struct writer {
 	const struct reader *in;
 
 	uint64_t time, first, last;	/* of the latest record, and of the samples */
+	uint32_t nrcpus;		/* up to the last one that has a sample */
 	struct hash_table paths;	/* of files that have build IDs: */
 	const struct file_description **files;
 
@@ -297,6 +301,8 @@ static void put_sample(struct writer *x, const struct profile_record *r)
 	if (!x->first)
 		x->first = time;
 	x->last = time;
+	if (s.cpu < MAX_CPUS && s.cpu >= x->nrcpus)
+		x->nrcpus = s.cpu + 1;
 	for (i = 0; i < p->nrevents; i++) {
 		if (!(s.overflow >> p->events[i].counter & 1))
 			continue;
@@ -500,9 +506,10 @@ static bool put_feature(struct writer *x, unsigned int feature)
 		put_build_ids(x);
 		return x->paths.nr > 1;
 	case PERF_DATA_NRCPUS:
-		put32(x, host->cpus);
-		put32(x, host->online);
-		return host->cpus;
+		/* hotspot 1.3 has a table of so many CPUs, and crashes if a sample has another. */
+		put32(x, host->cpus ? host->cpus : x->nrcpus);
+		put32(x, host->cpus ? host->online : x->nrcpus);
+		return host->cpus || x->nrcpus;
 	case PERF_DATA_CMDLINE:
 		put32(x, 1);
 		put_string(x, x->p->command ? x->p->command : "?");
