@@ -135,10 +135,11 @@ check-exports: deps perfex
 
 check-languages: deps lib
 	@tests/vm/deps tests/languages/packages
-	@$(sub) tests/languages rust
+	@$(sub) tests/languages rust go
 	@$(sub) languages wheel
 	@tests/languages/installed/run
-	@tests/vm/check languages languages-fallback languages-rust languages-rust-fallback
+	@tests/vm/check languages languages-fallback languages-rust languages-rust-fallback \
+		languages-go languages-go-fallback
 
 check-papi: deps
 	@tests/papi/run
@@ -152,6 +153,9 @@ python: lib
 
 install-python uninstall-python wheel sdist rust: lib
 	@$(sub) languages $@
+
+java:
+	@$(sub) languages java
 
 check-mpi: deps perfex
 	@tests/vm/deps tests/mpi/packages
@@ -242,7 +246,7 @@ help:
 
 .PHONY: all lib libvperfctr event perfex libperfctr module install uninstall \
 	install-system uninstall-system dkms-install dkms-remove dist deb usb deps check \
-	check-all check-for check-change check-again check-debug check-kernels check-processors check-events check-exports check-languages check-papi release-check python install-python uninstall-python wheel sdist rust check-mpi check-site check-packages check-usb check-pkgbuild site event-lists lint stress hostile sweep \
+	check-all check-for check-change check-again check-debug check-kernels check-processors check-events check-exports check-languages check-papi release-check python install-python uninstall-python wheel sdist rust java check-mpi check-site check-packages check-usb check-pkgbuild site event-lists lint stress hostile sweep \
 	fuzz fuzz-user fuzz-sim sim sim-scale mutants vm demo bench bench-scale bench-plots bench-report bench-guard-check bench-native clean help
 
 endif
@@ -260,6 +264,8 @@ endif
 #:                      install it where Debian's Python looks, or in pythondir=DIR
 #:   make wheel         a wheel of it (build/wheel)
 #:   make sdist         an archive of its source, for pip (build/sdist)
+#:   make java          the classes for Java 22 and later (build/java/vperfctr.jar);
+#:                      JMH=JAR: with the profiler for JMH
 #:   make install-system, uninstall-system
 #:                      udev's rule in /etc and the group, for another prefix
 #:   make dkms-install, dkms-remove
@@ -288,7 +294,8 @@ endif
 #:                      Chromium read what perfex exports?  does perf agree on programs in Go
 #:                      and Rust?
 #:   make check-languages
-#:                      the tests of Python, C++ and Rust; the crates take minutes
+#:                      the tests of Python, C++, Rust, Go and Java; the crates take
+#:                      minutes
 #:   make check-papi    PAPI's own tests on its component vperfctr, beside perf_event
 #:   make release-check the archive of "make dist", and what it builds: doc/release.md
 #:   make check-packages
