@@ -310,7 +310,7 @@ endif
 #:                      Linux's source (300 MB, once); "make event-lists" makes the file
 #:   make site          the documents and manual pages as HTML, in build/site; needs
 #:                      pandoc
-#:   make check-site    is a dead link in it found?
+#:   make check-site    is a dead link in it found?  does its search work?
 #:   make check-pkgbuild
 #:                      are the packages for Arch Linux complete?
 #:   make check-mpi     is a parallel program counted, with Open MPI on this machine?

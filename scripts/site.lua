@@ -15,6 +15,14 @@ function Link(link)
     return link
 end
 
+-- Headings of manual pages have no identifiers, which the table of contents leads to.
+function Header(header)
+    if header.identifier == "" then
+        header.identifier = pandoc.utils.stringify(header):lower():gsub("[^%w]+", "-")
+    end
+    return header
+end
+
 -- **perfex** followed by (1)
 function Inlines(inlines)
     for i = 1, #inlines - 1 do
