@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 #
-# usage: samples.py PROGRAM FILE	write a file of perfex --sample: in four functions of
-#					PROGRAM are 10, 20, 30 and 40 % of the samples
+# usage: samples.py PROGRAM FILE [plain]	write a file of perfex --sample: in four functions of
+#						PROGRAM are 10, 20, 30 and 40 % of the samples, with
+#						their callers, or plain
 
 import struct
 import subprocess
 import sys
 
-program, name = sys.argv[1:]
+program, name = sys.argv[1:3]
+chains = sys.argv[3:] != ["plain"]
 symbols = {}
 for line in subprocess.check_output(["nm", program], text=True).splitlines():
     fields = line.split()
@@ -24,7 +26,7 @@ SAMPLE = struct.Struct("<IIIIIIQQQQ")
 END = struct.Struct("<QQQQQQQ")
 
 out = open(name, "wb")
-out.write(HEADER.pack(b"perfexS\n", 2, HEADER.size, 1, 1000000, 1, 0, b"a processor"))
+out.write(HEADER.pack(b"perfexS\n", 2, HEADER.size, 1, 1000000, chains, 0, b"a processor"))
 
 
 def record(kind, data, text=None):
@@ -43,6 +45,7 @@ for share, function in enumerate(("ten", "twenty", "thirty", "forty"), 1):
     for n, caller in enumerate(("left", "middle", "right"), 1):
         for _ in range(10 * share * n):
             tsc += 1000
-            record(7, SAMPLE.pack(SAMPLE.size + 16, 1, 20, 20, 0, 2, symbols[function] + 1, tsc, 1, 0)
-                   + struct.pack("<QQ", symbols[caller] + 8, symbols["main"] + 8))
+            calls = struct.pack("<QQ", symbols[caller] + 8, symbols["main"] + 8) if chains else b""
+            record(7, SAMPLE.pack(SAMPLE.size + len(calls), 1, 20, 20, 0, len(calls) // 8,
+                                  symbols[function] + 1, tsc, 1, 0) + calls)
 record(5, END.pack(600, 0, 0, 10**9, 10**9, 1, 600 * 10007))
