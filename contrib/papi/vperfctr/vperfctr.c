@@ -620,36 +620,56 @@ static int read_counts(struct event_set *s)
 	return err;
 }
 
+/* Inline, this would make each read of the page save the registers that it needs. */
+static __attribute__((__noinline__)) int read_set_by_call(struct event_set *s)
+{
+	return to_papi(read_counts(s));
+}
+
+static __attribute__((__noinline__, __cold__)) int failed_read(int err)
+{
+	return to_papi(err);
+}
+
+/* A switch of its own: its registers would be saved for fewer events, too. */
+static __attribute__((__noinline__)) int read_more(struct event_set *s)
+{
+	return vperfctr_read(s->v, NULL, s->count, s->nr);
+}
+
 /* Read from the page.  With a constant number of counters, the inline read has no loop. */
-static inline int read_page(struct event_set *s)
+static inline int read_page(struct event_set *s, uint64_t *count)
 {
 	switch (s->nr) {
 	case 1:
-		return vperfctr_read_pmc(s->v, 0, s->count);
+		return vperfctr_read(s->v, NULL, count, 1);
 	case 2:
-		return vperfctr_read(s->v, NULL, s->count, 2);
+		return vperfctr_read(s->v, NULL, count, 2);
 	case 3:
-		return vperfctr_read(s->v, NULL, s->count, 3);
+		return vperfctr_read(s->v, NULL, count, 3);
 	case 4:
-		return vperfctr_read(s->v, NULL, s->count, 4);
+		return vperfctr_read(s->v, NULL, count, 4);
 	default:
-		return vperfctr_read(s->v, NULL, s->count, s->nr);
+		return read_more(s);
 	}
 }
 
+/* No variable is needed after a call, so a read of the page saves no register. */
 static int read_set(hwd_context_t *context, hwd_control_state_t *ctl, long long **events, int flags)
 {
 	struct event_set *s = ctl;
+	uint64_t *count = s->count;
 	int err;
 
 	(void)context;
 	(void)flags;
-	if (__builtin_expect(s->by_page, 1))
-		err = read_page(s);
-	else
-		err = read_counts(s);
-	*events = (long long *)s->count;
-	return __builtin_expect(!err, 1) ? PAPI_OK : to_papi(err);
+	/* An address of its own: with that of s, one more register would be saved. */
+	__asm__("" : "+r"(count));
+	*events = (long long *)count;
+	if (__builtin_expect(!s->by_page, 0))
+		return read_set_by_call(s);
+	err = read_page(s, count);
+	return __builtin_expect(!err, 1) ? PAPI_OK : failed_read(err);
 }
 
 static int reset(hwd_context_t *context, hwd_control_state_t *ctl)
