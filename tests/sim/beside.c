@@ -721,10 +721,12 @@ static void use_counters_beside_leavers(void *arg)
 }
 
 /* Between the stop and the second walk, the attacher loses its CPU until some have ended. */
-static void wait_for_leavers(void)
+static void wait_for_leavers(const char *what)
 {
 	unsigned int threads = counted->signal->nr_threads;
 
+	if (strcmp(what, "the threads have been counted"))
+		return;
 	while (sim_costs.stops != stops_before && threads > 1 + USERS + LEAVERS - 2) {
 		sim_sleep_on(NULL, sim_ns() + 100);
 		threads = counted->signal->nr_threads;
@@ -739,7 +741,7 @@ static void attach_beside_leavers(void *arg)
 
 	while (READ_ONCE(nr_ready) < USERS + 1 + LEAVERS)
 		user_work(5);
-	sim_threads_counted = wait_for_leavers;
+	sim_reached = wait_for_leavers;
 	stops = attach_to_counted(&req);
 	sim_require(req.nrskipped == USERS, "skipped %u", req.nrskipped);
 	sim_require(stops == 1, "ATTACH has stopped the machine %u times", stops);
@@ -791,8 +793,10 @@ static void start_beyond_room(void *arg)
 	(void)arg;
 }
 
-static void wait_for_started(void)
+static void wait_for_started(const char *what)
 {
+	if (strcmp(what, "the threads have been counted"))
+		return;
 	WRITE_ONCE(may_start, true);
 	while (counted->signal->nr_threads < 1 + STARTED)
 		sim_sleep_on(NULL, sim_ns() + 100);
@@ -822,7 +826,7 @@ static void attach_beyond_room(void *arg)
 		user_close(must(user_device_ioctl(VPERFCTR_ATTACH, &req)));
 		sim_require(i || (req.nrthreads == 1 && !req.nrskipped), "ATTACH to %u, and skipped %u",
 			    req.nrthreads, req.nrskipped);
-		sim_threads_counted = wait_for_started;
+		sim_reached = wait_for_started;
 		*sim_param_max_stops_per_second = 100;
 	}
 	sim_require(req.nrthreads == STARTED - 8 && req.nrskipped == 1 + 8, "ATTACH to %u, and skipped %u",

@@ -303,6 +303,209 @@ void sim_pairs_of_sums(void)
 	user_wait(task[1]);
 }
 
+/* ---- a member that leaves while it is read ----------------------------------------------------- */
+
+static struct task_struct *reads;
+static bool may_leave, has_left;
+static u64 executed_by_grandchildren;
+
+static void work_a_little(void *arg)
+{
+	user_work(20);
+	executed_by_grandchildren += current->sim->executed;
+	(void)arg;
+}
+
+/* The reader has found this thread, and has called its CPU. */
+static void leave_and_have_children(void *arg)
+{
+	u64 *executed = arg;
+	struct task_struct *task[2];
+	struct sim_counts c;
+	unsigned int i;
+	int fd;
+
+	while (!READ_ONCE(may_leave))
+		user_work(3);
+	fd = must(sim_open(0, 0));
+	must(sim_control(fd, VPERFCTR_CONTROL_INHERIT));
+	*executed = current->sim->executed;
+	for (i = 0; i < 2; i++)
+		task[i] = user_fork("grandchild", work_a_little, NULL);
+	WRITE_ONCE(has_left, true);
+	must(sim_read_counts(fd, &c, VPERFCTR_READ_MEMBERS));
+	for (i = 0; i < 2; i++)
+		user_wait(task[i]);
+	must(sim_read_counts(fd, &c, VPERFCTR_READ_MEMBERS));
+	sim_require(c.children[1] == executed_by_grandchildren, "counted %llu for grandchildren, not %llu",
+		    c.children[1], executed_by_grandchildren);
+	user_close(fd);
+}
+
+static void wait_until_left(const char *what)
+{
+	if (current != reads || strcmp(what, "other CPUs have been called"))
+		return;
+	WRITE_ONCE(may_leave, true);
+	while (!READ_ONCE(has_left))
+		sim_sleep_on(NULL, sim_ns() + 100);
+}
+
+static void read_leaver(void *arg)
+{
+	struct task_struct *task;
+	struct sim_counts c;
+	u64 executed = 0;
+	int fd;
+
+	reads = current;
+	fd = must(sim_open(0, VPERFCTR_OPEN_CREAT));
+	must(sim_control(fd, VPERFCTR_CONTROL_INHERIT));
+	task = user_fork("leaves", leave_and_have_children, &executed);
+	while (!task->sim->executed)
+		user_sleep(100);
+	sim_reached = wait_until_left;
+	must(sim_read_counts(fd, &c, VPERFCTR_READ_MEMBERS));
+	sim_reached = NULL;
+	sim_require(!has_left || c.children[1] == executed, "counted %llu for a member that has left, not %llu",
+		    c.children[1], executed);
+	/* It did not run, so the CPU was not called. */
+	WRITE_ONCE(may_leave, true);
+	user_wait(task);
+	must(sim_read_counts(fd, &c, VPERFCTR_READ_MEMBERS));
+	sim_require(c.children[1] == executed, "counted %llu for a member that has left, not %llu",
+		    c.children[1], executed);
+	user_close(fd);
+	(void)arg;
+}
+
+void sim_read_leaver(void)
+{
+	user_wait(sim_process("reads", 1000, read_leaver, NULL));
+}
+
+/* ---- the sums of living members ----------------------------------------------------------------- */
+
+/* More than are read at once, of which the last ones run. */
+#define MEMBERS		36
+#define RUNNING		2
+
+static struct task_struct *members[MEMBERS];
+static bool members_end;
+
+static void be_member(void *arg)
+{
+	user_work(5 + (unsigned long)arg);
+	while (!READ_ONCE(members_end)) {
+		if ((unsigned long)arg < MEMBERS - RUNNING)
+			user_sleep(100000);
+		else
+			user_work(3);
+	}
+}
+
+static u64 executed_by_members(void)
+{
+	unsigned int i;
+	u64 sum = 0;
+
+	for (i = 0; i < MEMBERS; i++)
+		sum += members[i]->sim->executed;
+	return sum;
+}
+
+/* Each reading has what the members have executed until then, once. */
+static void read_living_members(int fd)
+{
+	u64 before, after;
+	struct sim_counts c;
+	unsigned int i;
+
+	for (i = 0; i < 6; i++) {
+		user_work(3);
+		before = executed_by_members();
+		must(sim_read_counts(fd, &c, VPERFCTR_READ_MEMBERS));
+		after = executed_by_members();
+		sim_require(c.children[1] >= before && c.children[1] <= after && !c.read.children_missed,
+			    "counted %llu, not %llu to %llu", c.children[1], before, after);
+	}
+}
+
+static void have_members(void *arg)
+{
+	unsigned long i;
+	int fd;
+
+	fd = must(sim_open(0, VPERFCTR_OPEN_CREAT));
+	must(sim_control(fd, VPERFCTR_CONTROL_INHERIT));
+	for (i = 0; i < MEMBERS; i++)
+		members[i] = user_thread("member", be_member, (void *)i);
+	read_living_members(fd);
+	WRITE_ONCE(members_end, true);
+	while (i--)
+		user_wait(members[i]);
+	user_close(fd);
+	(void)arg;
+}
+
+void sim_living_members(void)
+{
+	user_wait(sim_process("reads", 1000, have_members, NULL));
+}
+
+/* ---- what a set says of its members --------------------------------------------------------------- */
+
+static bool set_is_read;
+
+static void work_on(void *arg)
+{
+	run_on((unsigned long)arg);
+	while (!READ_ONCE(set_is_read))
+		user_work(3);
+}
+
+/* The set counts the first kind: CPU 1 is of the second one. */
+static void attach_to_kinds(void *arg)
+{
+	struct vperfctr_control header;
+	struct task_struct *task;
+	struct vperfctr_ctr ctr;
+	struct sim_counts c;
+	unsigned long cpu;
+	u64 executed;
+	int set;
+
+	for (cpu = 0; cpu < 2; cpu++) {
+		struct vperfctr_attach req = { .size = sizeof(req), .control = (unsigned long)&header };
+
+		WRITE_ONCE(set_is_read, false);
+		task = user_fork("member", work_on, (void *)cpu);
+		while (!task->sim->executed)
+			user_sleep(100);
+		sim_fill_control(&header, &ctr, 0);
+		req.tid = task->pid;
+		req.mem_fd = must(user_open_mem(task));
+		set = must(user_device_ioctl(VPERFCTR_ATTACH, &req));
+		executed = task->sim->executed;
+		while (task->sim->executed < executed + 20)
+			user_sleep(100);
+		must(sim_read_counts(set, &c, VPERFCTR_READ_MEMBERS));
+		sim_require(!(c.read.status & VPERFCTR_STATUS_FORBIDDEN) == !cpu,
+			    "a member on CPU %lu, and the status %#x", cpu, c.read.status);
+		sim_require(!c.children[1] == !!cpu, "a member on CPU %lu has %llu events", cpu, c.children[1]);
+		WRITE_ONCE(set_is_read, true);
+		user_wait(task);
+		user_close(set);
+		user_close(req.mem_fd);
+	}
+	(void)arg;
+}
+
+void sim_set_of_kinds(void)
+{
+	user_wait(sim_process("attaches", 1000, attach_to_kinds, NULL));
+}
+
 /* ---- accounts of users whose ids have the same hash ---------------------------------------------- */
 
 static bool first_has_opened, second_has_opened;

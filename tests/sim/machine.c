@@ -1156,6 +1156,8 @@ void on_each_cpu_mask(const struct cpumask *mask, void (*func)(void *), void *ar
 {
 	sim_require(wait, "does not wait for the CPUs");
 	call_cpus(in_mask, (void *)mask, func, arg);
+	if (sim_reached && !sim_this_cpu()->preempt && !sim_this_cpu()->irqs_off)
+		sim_reached("other CPUs have been called");
 }
 
 struct cond_mask {

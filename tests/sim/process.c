@@ -505,14 +505,14 @@ struct task_struct *sim_first_thread(const struct task_struct *task)
 	return task->signal ? task->signal->threads : NULL;
 }
 
-void (*sim_threads_counted)(void);
+void (*sim_reached)(const char *what);
 
 int get_nr_threads(const struct task_struct *task)
 {
 	int nr = task->signal ? task->signal->nr_threads : 1;
 
-	if (sim_threads_counted)
-		sim_threads_counted();
+	if (sim_reached)
+		sim_reached("the threads have been counted");
 	return nr;
 }
 

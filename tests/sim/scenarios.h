@@ -159,6 +159,9 @@ void sim_allowed_siblings(void);
 void sim_rights_of_set(void);
 void sim_set_for_readers(void);
 void sim_pairs_of_sums(void);
+void sim_read_leaver(void);
+void sim_set_of_kinds(void);
+void sim_living_members(void);
 void sim_colliding_users(void);
 void sim_attach_locked(void);
 

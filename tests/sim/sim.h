@@ -364,10 +364,9 @@ struct signal_struct {
 /* Called with each process and thread before it can run, if set. */
 extern void (*sim_user_task_made)(struct task_struct *task);
 /*
- * Called in get_nr_threads(), if set, when the number is known.  The function may sleep, as the
- * caller may lose its CPU there for any time.
+ * Called at some places where a task may lose its CPU for any time, if set: the function may sleep.
  */
-extern void (*sim_threads_counted)(void);
+extern void (*sim_reached)(const char *what);
 struct task_struct *sim_process(const char *name, u32 uid, void (*func)(void *), void *arg);
 /* Called before the kernel calls the module on behalf of a task: see real.c. */
 extern void (*sim_on_callback)(const char *name);
