@@ -506,6 +506,56 @@ void sim_set_of_kinds(void)
 	user_wait(sim_process("attaches", 1000, attach_to_kinds, NULL));
 }
 
+/* ---- records of mappings, where they cannot be made ---------------------------------------------- */
+
+static int ring_with(u32 flags)
+{
+	struct vperfctr_ring ring = {
+		.size = sizeof(ring), .nrsamples = 8, .watermark = 1, .flags = flags,
+	};
+	int fd = must(sim_open(0, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_TRANSIENT)), err;
+
+	do
+		err = user_ioctl(fd, VPERFCTR_RING, &ring);
+	while (err == -ENOMEM && sim_failures.alloc);
+	user_close(fd);
+	return err;
+}
+
+static void want_records(void *arg)
+{
+	struct vperfctr_info info = { .size = sizeof(info) };
+	bool exist = !sim_processor.no_probe;
+	unsigned int i;
+	int err;
+
+	must(user_device_ioctl(VPERFCTR_INFO, &info));
+	sim_require(!(info.features & VPERFCTR_FEATURE_RECORDS) == !exist, "the features are %#x", info.features);
+	/* An administrator can disable kprobes, and enable them again. */
+	for (i = 0; i < 4; i++) {
+		sim_failures.probe = i % 2;
+		err = ring_with(VPERFCTR_RING_RECORDS);
+		sim_require(err == (exist && !(i % 2) ? 0 : -EOPNOTSUPP), "RING with records: %d", err);
+		err = ring_with(0);
+		sim_require(!err, "RING without records: %d", err);
+		/* The last user has gone long ago then. */
+		user_sleep(20ULL * NSEC_PER_SEC);
+	}
+	sim_failures.probe = false;
+	WRITE_ONCE(*(bool *)arg, true);
+}
+
+void sim_no_records(void)
+{
+	bool done = false;
+	struct task_struct *task = sim_process("samples", 1000, want_records, &done);
+
+	/* user_wait() looks too often for that long. */
+	while (!READ_ONCE(done))
+		sim_sleep_on(NULL, sim_ns() + NSEC_PER_SEC);
+	user_wait(task);
+}
+
 /* ---- accounts of users whose ids have the same hash ---------------------------------------------- */
 
 static bool first_has_opened, second_has_opened;

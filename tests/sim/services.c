@@ -1109,6 +1109,8 @@ int register_kprobe(struct kprobe *probe)
 {
 	might_sleep();
 	sim_require(!the_probe, "a kprobe is registered twice");
+	if (sim_processor.no_probe)
+		return -ENOENT;
 	the_probe = probe;
 	return 0;
 }
@@ -1125,6 +1127,8 @@ int enable_kprobe(struct kprobe *probe)
 	might_sleep();
 	sim_require(the_probe == probe && (probe->flags & KPROBE_FLAG_DISABLED),
 		    "a kprobe is enabled twice");
+	if (sim_failures.probe)
+		return -ENODEV;
 	probe->flags &= ~KPROBE_FLAG_DISABLED;
 	return 0;
 }

@@ -189,6 +189,7 @@ struct sim_processor {
 	u64 nmi_ns;			/* an NMI may be late by that; a step is 10 ns */
 	bool counts_kernel;		/* each step of the kernel is an instruction */
 	bool exit_mm_first;		/* as kernels before 6.16, whose exit drops the mm first */
+	bool no_probe;			/* the kernel lets no kprobe be where a mapping is made */
 	u32 siblings;			/* bit mask: these CPUs are hyper-threads of one core */
 	bool perf_left;			/* perf has counted before, and has left its last values (x86) */
 };
@@ -281,6 +282,7 @@ void sim_age_buffers(void);
 
 struct sim_failures {
 	unsigned int alloc;		/* one in this many fails; 0: none */
+	bool probe;			/* kprobes cannot be enabled */
 	bool charge;			/* the memory cgroup is full, and nothing is killed */
 	unsigned int fault;		/* likewise, accesses to user memory */
 	unsigned int signal;		/* likewise, real-time signals */
