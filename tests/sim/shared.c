@@ -629,6 +629,47 @@ static struct vperfctr_record *record_at(u64 n)
 	return (void *)((char *)page + page->data + (n & (page->nrsamples - 1)) * page->sample_size);
 }
 
+/* Copy a record whose slots are complete.  Return: how much of it they have. */
+static size_t copy_record(void *to, size_t room, u64 n)
+{
+	const struct vperfctr_record *r = record_at(n);
+	u32 slot = records.page->sample_size;
+	const struct vperfctr_more *more;
+	size_t size = min_t(size_t, slot, room);
+	unsigned int i;
+
+	memcpy(to, r, size);
+	for (i = 1; i < r->slots && size < room; i++) {
+		more = (const void *)record_at(n + i);
+		sim_require(more->size > sizeof(*more) && more->size <= slot && !more->reserved,
+			    "slot %llu has %u bytes", n + i, more->size);
+		memcpy((char *)to + size, more + 1, min_t(size_t, more->size - sizeof(*more), room - size));
+		size = min_t(size_t, size + more->size - sizeof(*more), room);
+	}
+	return size;
+}
+
+/* Each field has a value in records of some types, and is 0 in the others. */
+static void check_record(u64 n)
+{
+	struct vperfctr_record r;
+	bool fork, map;
+
+	memset(&r, 0, sizeof(r));
+	sim_require(copy_record(&r, sizeof(r), n) >= sizeof(r), "record %llu has too few slots", n);
+	fork = r.type == VPERFCTR_RECORD_FORK;
+	map = r.type == VPERFCTR_RECORD_MAP;
+	sim_require(r.size >= sizeof(r) && r.text < r.size && (!r.text || r.text >= sizeof(r)),
+		    "record %llu has %u bytes, and its text is at %u", n, r.size, r.text);
+	sim_require(r.pid && r.tid && r.tsc, "record %llu is of %u/%u, at %llu", n, r.pid, r.tid, r.tsc);
+	sim_require(!r.parent_pid == !fork && !r.parent_tid == !fork, "record %llu of type %u has the parent %u/%u", n,
+		    r.type, r.parent_pid, r.parent_tid);
+	sim_require(map ? r.start < r.end : !r.start && !r.end && !r.offset && !r.major && !r.minor && !r.inode,
+		    "record %llu of type %u has the addresses %#llx to %#llx", n, r.type, r.start, r.end);
+	sim_require(!r.text == (fork || r.type == VPERFCTR_RECORD_EXIT), "record %llu of type %u has its text at %u",
+		    n, r.type, r.text);
+}
+
 /* Read all records whose slots are complete.  The places of others must not be seen. */
 static void read_records(void)
 {
@@ -648,6 +689,7 @@ static void read_records(void)
 			sim_require(more->type == VPERFCTR_RECORD_MORE && more->slots == r->slots - i,
 				    "slot %llu is not of the record of slot %llu", n + i, n);
 		}
+		check_record(n);
 		records.told[r->type]++;
 		if (r->type == VPERFCTR_RECORD_MAP && r->pid == (u32)records.privileged)
 			records.privileged_maps++;
