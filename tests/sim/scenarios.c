@@ -2108,6 +2108,7 @@ const struct scenario sim_scenarios[] = {
 	{ "sleeper", sim_sleeper, 2 },
 	{ "records", sim_records, 3 },
 	{ "records_watermark", sim_records_watermark, 3 },
+	{ "records_again", sim_records_again, 2 },
 	{ "deep_leavers", sim_leavers, 3 },
 	{ "count_cpus", sim_count_cpus, 3 },
 	{ "count_cpus_kinds", sim_count_cpus, 3, HYBRID },

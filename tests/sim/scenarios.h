@@ -51,6 +51,7 @@ void sim_kept_members(void);
 void sim_sleeper(void);
 void sim_records(void);
 void sim_records_watermark(void);
+void sim_records_again(void);
 void sim_leavers(void);
 
 /* free.c */
