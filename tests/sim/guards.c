@@ -556,6 +556,80 @@ void sim_no_records(void)
 	user_wait(task);
 }
 
+/* ---- what a monitor stops, has stopped ------------------------------------------------------------ */
+
+static bool monitor_ends;
+
+static void work_for_monitor(void *arg)
+{
+	while (!READ_ONCE(monitor_ends))
+		user_work(3);
+	(void)arg;
+}
+
+static void let_work(const struct task_struct *task)
+{
+	u64 executed = task->sim->executed;
+
+	while (task->sim->executed < executed + 20)
+		user_sleep(100);
+}
+
+static void stop_thread(struct task_struct *task)
+{
+	sim_require(user_ptrace_stop(task), "the thread has ended");
+}
+
+/* Each call of a monitor does what it says, by the counts of a thread that goes on. */
+static void monitor_calls(void *arg)
+{
+	static const struct { unsigned int cmd; bool counts; u32 status; } cases[] = {
+		{ VPERFCTR_SUSPEND, false, VPERFCTR_STATUS_ATTACHED | VPERFCTR_STATUS_SUSPENDED },
+		{ VPERFCTR_RESUME, true, VPERFCTR_STATUS_ATTACHED | VPERFCTR_STATUS_ACTIVE },
+		{ VPERFCTR_SUSPEND, false, VPERFCTR_STATUS_ATTACHED | VPERFCTR_STATUS_SUSPENDED },
+		{ VPERFCTR_RESUME, true, VPERFCTR_STATUS_ATTACHED | VPERFCTR_STATUS_ACTIVE },
+		{ VPERFCTR_UNLINK, false, 0 },
+	};
+	const u32 mask = VPERFCTR_STATUS_ATTACHED | VPERFCTR_STATUS_ACTIVE | VPERFCTR_STATUS_SUSPENDED;
+	struct task_struct *task = user_fork("works", work_for_monitor, NULL);
+	struct sim_counts before, after;
+	unsigned int i;
+	u64 executed;
+	int fd;
+
+	stop_thread(task);
+	fd = must(sim_open(task->pid, VPERFCTR_OPEN_CREAT));
+	must(sim_control(fd, 0));
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		user_ptrace_continue(task);
+		let_work(task);
+		stop_thread(task);
+		must(user_ioctl(fd, cases[i].cmd, NULL));
+		must(sim_read_counts(fd, &before, 0));
+		executed = task->sim->executed;
+		user_ptrace_continue(task);
+		let_work(task);
+		stop_thread(task);
+		must(sim_read_counts(fd, &after, 0));
+		sim_require(after.own[1] - before.own[1] == (cases[i].counts ? task->sim->executed - executed : 0),
+			    "case %u: counted %llu of %llu", i, after.own[1] - before.own[1],
+			    task->sim->executed - executed);
+		sim_require(!((after.read.status ^ cases[i].status) & cases[i].status) &&
+			    !(after.read.status & mask & ~(cases[i].status | VPERFCTR_STATUS_ACTIVE)),
+			    "case %u: the status is %#x", i, after.read.status);
+	}
+	WRITE_ONCE(monitor_ends, true);
+	user_ptrace_continue(task);
+	user_wait(task);
+	user_close(fd);
+	(void)arg;
+}
+
+void sim_monitor_calls(void)
+{
+	user_wait(sim_process("monitors", 1000, monitor_calls, NULL));
+}
+
 /* ---- accounts of users whose ids have the same hash ---------------------------------------------- */
 
 static bool first_has_opened, second_has_opened;

@@ -2090,6 +2090,7 @@ const struct scenario sim_scenarios[] = {
 	{ "set_of_kinds", sim_set_of_kinds, 3, HYBRID },
 	{ "no_records", sim_no_records, 2, { .no_probe = true } },
 	{ "no_records_enabled", sim_no_records, 2 },
+	{ "monitor_calls", sim_monitor_calls, 2 },
 	{ "read_leaver", sim_read_leaver, 3 },
 	{ "colliding_users", sim_colliding_users, 2 },
 	{ "attach_locked", sim_attach_locked, 2 },
