@@ -514,7 +514,7 @@ void sim_price_of_open(void)
 
 /* ---- records of mappings ---------------------------------------------------------------------- */
 
-#define MAPPINGS	6
+#define MAPPINGS	8
 
 /* Each has its own path, or none, and what the mapping had. */
 static void map_files(void *arg)
@@ -523,7 +523,7 @@ static void map_files(void *arg)
 		.size = sizeof(ring), .nrsamples = 64, .watermark = 1, .nrsums = 8,
 		.flags = VPERFCTR_RING_RECORDS,
 	};
-	static const char *const names[] = { "program", "a", NULL, "library", "l", "another" };
+	static const char *const names[] = { "program", "a", NULL, "library", "[vdso]", "l", "", "another" };
 	const struct vperfctr_ring_page *page;
 	struct vm_area_struct *vma;
 	unsigned int i, n = 0;
@@ -546,7 +546,8 @@ static void map_files(void *arg)
 		if (r->type != VPERFCTR_RECORD_MAP)
 			continue;
 		sim_require(n < MAPPINGS && r->start == 0x1000 * (n + 1), "mapping %u is at %#llx", n, (u64)r->start);
-		snprintf(path, sizeof(path), "%s%s", names[n] ? "/" : "", names[n] ?: "");
+		snprintf(path, sizeof(path), "%s%s", names[n] && names[n][0] && names[n][0] != '[' ? "/" : "",
+			 names[n] ?: "");
 		/* A slot has room for these texts. */
 		sim_require(r->slots == 1 && r->text && !strcmp((const char *)r + r->text, path),
 			    "mapping %u is of %s, not of %s", n, (const char *)r + r->text, path);

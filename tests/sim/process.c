@@ -947,14 +947,26 @@ void user_map_code(void)
 	sim_tell_mapping(&vma);
 }
 
-/* Map another file of that name, or memory without one. */
+static const char *name_of_memory(struct vm_area_struct *vma)
+{
+	return vma->vm_private_data;
+}
+
+/*
+ * Map another file of that name, or memory: without a name, with the kernel's own as [vdso], or with
+ * operations that know none ("").
+ */
 void user_map_file(const char *name, unsigned long start)
 {
+	static const struct vm_operations_struct named = { .name = name_of_memory }, nameless;
 	struct vm_area_struct vma = {
 		.vm_start = start, .vm_end = start + PAGE_SIZE, .vm_flags = VM_EXEC, .vm_mm = current->mm,
 	};
 
-	if (name) {
+	if (name && (!*name || *name == '[')) {
+		vma.vm_ops = *name ? &named : &nameless;
+		vma.vm_private_data = (void *)name;
+	} else if (name) {
 		sim_require(nr_files < MAX_FILES, "too many files");
 		dentries[nr_files] = (struct dentry) { &disk_root, { name }, &disk };
 		files[nr_files] = (struct file) { .f_path = { &dentries[nr_files] }, .count = { 1 } };

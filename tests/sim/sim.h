@@ -386,7 +386,7 @@ void user_wait(struct task_struct *task);	/* and put it */
 void __noreturn user_exit(void);
 void user_exec(bool privileged);
 void user_map_code(void);
-void user_map_file(const char *name, unsigned long start);	/* NULL: no file */
+void user_map_file(const char *name, unsigned long start);	/* NULL, "" and "[...]": no file */
 void user_exec_as(u32 euid);		/* a set-uid file */
 void user_set_uid(u32 uid);
 void user_set_user_namespace(void);
