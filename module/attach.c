@@ -128,7 +128,7 @@ struct attach {
 	unsigned int nrknown, nrfound, max;	/* their numbers, and that of entries of each */
 	unsigned int next, end;		/* the part of `found` for the next stop */
 	unsigned int nrrefused;		/* of `found` */
-	bool incomplete;		/* the walk has found more threads than `known` has room for */
+	bool incomplete;		/* `known` had no room for all that were found */
 	struct known *old;		/* those of the rounds before */
 	unsigned int nrold, nrseen;	/* their number, and how many this walk has passed */
 	int refusal;			/* why one was skipped: see vperfctr_joins() */

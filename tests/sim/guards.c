@@ -205,15 +205,16 @@ static void try_calls_of_set(bool may)
 		{ VPERFCTR_ATTACH, &read, -ENOTTY, -ENOTTY },
 		{ VPERFCTR_OPEN_CPUS, &read, -ENOTTY, -ENOTTY },
 	};
+	long err, expected;
 	unsigned int i;
-	long err;
 
 	sim_fill_control(&control, &ctr, 0);
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		expected = may ? cases[i].err : cases[i].err_without;
 		do
 			err = user_ioctl(fd_of_set, cases[i].cmd, cases[i].arg);
 		while (err == -ENOMEM && sim_failures.alloc);
-		sim_require(err == (may ? cases[i].err : cases[i].err_without), "case %u: %ld", i, err);
+		sim_require(err == expected, "call %u returns %ld, not %ld", i, err, expected);
 	}
 }
 
@@ -592,9 +593,9 @@ static void monitor_calls(void *arg)
 	};
 	const u32 mask = VPERFCTR_STATUS_ATTACHED | VPERFCTR_STATUS_ACTIVE | VPERFCTR_STATUS_SUSPENDED;
 	struct task_struct *task = user_fork("works", work_for_monitor, NULL);
+	u64 executed, counted, expected;
 	struct sim_counts before, after;
 	unsigned int i;
-	u64 executed;
 	int fd;
 
 	stop_thread(task);
@@ -611,12 +612,13 @@ static void monitor_calls(void *arg)
 		let_work(task);
 		stop_thread(task);
 		must(sim_read_counts(fd, &after, 0));
-		sim_require(after.own[1] - before.own[1] == (cases[i].counts ? task->sim->executed - executed : 0),
-			    "case %u: counted %llu of %llu", i, after.own[1] - before.own[1],
-			    task->sim->executed - executed);
+		counted = after.own[1] - before.own[1];
+		executed = task->sim->executed - executed;
+		expected = cases[i].counts ? executed : 0;
+		sim_require(counted == expected, "after call %u: counted %llu of %llu", i, counted, executed);
 		sim_require(!((after.read.status ^ cases[i].status) & cases[i].status) &&
 			    !(after.read.status & mask & ~(cases[i].status | VPERFCTR_STATUS_ACTIVE)),
-			    "case %u: the status is %#x", i, after.read.status);
+			    "after call %u: the status is %#x", i, after.read.status);
 	}
 	WRITE_ONCE(monitor_ends, true);
 	user_ptrace_continue(task);

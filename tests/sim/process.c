@@ -262,7 +262,7 @@ void fd_install(unsigned int fd, struct file *file)
 	current->signal->fd[fd] = file;
 }
 
-/* What a call of the module keeps is charged to the memory cgroup of its caller. */
+/* Memory that a call keeps is charged to the memory cgroup of its caller. */
 static void begin_call(void)
 {
 	current->sim->in_call = true;
@@ -1365,7 +1365,7 @@ static bool repeats(const struct saved *s, long ret)
 	sim_require(!t->faulted || ret < 0, "a call returns %ld, and could not access user memory", ret);
 	if (!(ret == -ENOMEM && t->lacked_memory) && !(ret == -EFAULT && t->faulted))
 		return false;
-	/* What it has put ends at its return. */
+	/* The end of what it has put comes at its return. */
 	sim_return_to_user();
 	t->regs.user = false;
 	memcpy(s->arg, s->copy, s->size);

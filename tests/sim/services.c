@@ -72,7 +72,7 @@ void *sim_alloc(size_t size, gfp_t gfp, const char *file, int line)
 	memset(p + before, gfp & __GFP_ZERO ? 0 : GARBAGE, size);
 	block = (struct block *)(p + before) - 1;
 	*block = (struct block) { &blocks, blocks.prev, file, line, .magic = MAGIC ^ before };
-	/* What a call cannot do without, it may get in this way. */
+	/* A call that fails to charge an allocation may make another one in this way. */
 	if (current->sim->in_call && !current->sim->charge_failed && (gfp & (GFP_KERNEL | __GFP_ACCOUNT)) == GFP_KERNEL) {
 		block->caller = current->sim;
 		current->sim->not_charged++;
