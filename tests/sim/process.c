@@ -1349,7 +1349,8 @@ static void save(struct saved *s, void *arg)
 	s->size = sim_failures.calls && sim_is_user_address(arg) ? *(u32 *)arg : 0;
 	if (s->size > sizeof(s->copy))
 		s->size = 0;
-	memcpy(s->copy, arg, s->size);
+	if (s->size)
+		memcpy(s->copy, arg, s->size);
 }
 
 /*
