@@ -673,6 +673,41 @@ void sim_colliding_users(void)
 	user_wait(task[1]);
 }
 
+/* ---- users of a namespace -------------------------------------------------------------------------- */
+
+/* The limit is that of the user who has made the namespace. */
+static void open_as_other(void *arg)
+{
+	int fd, expected = arg ? -EAGAIN : 0;
+
+	if (arg)
+		user_set_user_namespace();
+	user_set_uid(5000);
+	do
+		fd = sim_open(0, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_TRANSIENT);
+	while (fd == -ENOMEM && sim_failures.alloc);
+	sim_require(min(fd, 0) == expected, "OPEN %s a namespace: %d", arg ? "in" : "without", fd);
+	if (fd >= 0)
+		user_close(fd);
+}
+
+static void use_limit(void *arg)
+{
+	int fd;
+
+	*sim_param_max_states_per_user = 1;
+	fd = must(sim_open(0, VPERFCTR_OPEN_CREAT));
+	user_wait(user_fork("another user", open_as_other, NULL));
+	user_wait(user_fork("another user", open_as_other, (void *)1UL));
+	user_close(fd);
+	(void)arg;
+}
+
+void sim_namespace_limit(void)
+{
+	user_wait(sim_process("owner", 1000, use_limit, NULL));
+}
+
 /* ---- members that only the holder of the set may change ----------------------------------------- */
 
 static bool is_attached, has_tried;
@@ -787,6 +822,25 @@ static void count_for_readers(void *arg)
 void sim_set_for_readers(void)
 {
 	user_wait(sim_process("counts CPUs", 0, count_for_readers, NULL));
+}
+
+/* Counters that cannot overflow make no samples of CPUs, either. */
+static void ring_without_interrupt(void *arg)
+{
+	struct vperfctr_ring ring = { .size = sizeof(ring), .nrsamples = 8, .watermark = 1 };
+	int fd = open_cpus(1), err;
+
+	do
+		err = user_ioctl(fd, VPERFCTR_RING, &ring);
+	while (err == -ENOMEM && sim_failures.alloc);
+	sim_require(err == -EOPNOTSUPP, "RING of a CPU: %d", err);
+	user_close(fd);
+	(void)arg;
+}
+
+void sim_set_without_interrupt(void)
+{
+	user_wait(sim_process("samples CPUs", 0, ring_without_interrupt, NULL));
 }
 
 /* ---- a right that ends in a full memory cgroup ------------------------------------------------ */

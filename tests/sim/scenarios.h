@@ -161,6 +161,8 @@ void sim_rights_of_set(void);
 void sim_set_for_readers(void);
 void sim_pairs_of_sums(void);
 void sim_read_leaver(void);
+void sim_namespace_limit(void);
+void sim_set_without_interrupt(void);
 void sim_monitor_calls(void);
 void sim_no_records(void);
 void sim_set_of_kinds(void);
