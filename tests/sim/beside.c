@@ -723,10 +723,11 @@ static void use_counters_beside_leavers(void *arg)
 /* Between the stop and the second walk, the attacher loses its CPU until some have ended. */
 static void wait_for_leavers(const char *what)
 {
-	unsigned int threads = counted->signal->nr_threads;
+	unsigned int threads;
 
 	if (strcmp(what, "the threads have been counted"))
 		return;
+	threads = counted->signal->nr_threads;
 	while (sim_costs.stops != stops_before && threads > 1 + USERS + LEAVERS - 2) {
 		sim_sleep_on(NULL, sim_ns() + 100);
 		threads = counted->signal->nr_threads;
@@ -743,6 +744,7 @@ static void attach_beside_leavers(void *arg)
 		user_work(5);
 	sim_reached = wait_for_leavers;
 	stops = attach_to_counted(&req);
+	sim_reached = NULL;
 	sim_require(req.nrskipped == USERS, "skipped %u", req.nrskipped);
 	sim_require(stops == 1, "ATTACH has stopped the machine %u times", stops);
 	(void)arg;
@@ -829,6 +831,7 @@ static void attach_beyond_room(void *arg)
 		sim_reached = wait_for_started;
 		*sim_param_max_stops_per_second = 100;
 	}
+	sim_reached = NULL;
 	sim_require(req.nrthreads == STARTED - 8 && req.nrskipped == 1 + 8, "ATTACH to %u, and skipped %u",
 		    req.nrthreads, req.nrskipped);
 	WRITE_ONCE(counted_may_end, true);

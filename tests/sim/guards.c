@@ -766,6 +766,25 @@ void sim_attach_locked(void)
 	user_wait(sim_process("attaches", 1000, attach_with_flags, NULL));
 }
 
+/* Counters that cannot overflow make no samples of CPUs, either. */
+static void ring_without_interrupt(void *arg)
+{
+	struct vperfctr_ring ring = { .size = sizeof(ring), .nrsamples = 8, .watermark = 1 };
+	int fd = open_cpus(1), err;
+
+	do
+		err = user_ioctl(fd, VPERFCTR_RING, &ring);
+	while (err == -ENOMEM && sim_failures.alloc);
+	sim_require(err == -EOPNOTSUPP, "RING of a CPU: %d", err);
+	user_close(fd);
+	(void)arg;
+}
+
+void sim_set_without_interrupt(void)
+{
+	user_wait(sim_process("samples CPUs", 0, ring_without_interrupt, NULL));
+}
+
 #ifdef SIM_X86
 void sim_allowed_siblings(void)
 {
@@ -822,25 +841,6 @@ static void count_for_readers(void *arg)
 void sim_set_for_readers(void)
 {
 	user_wait(sim_process("counts CPUs", 0, count_for_readers, NULL));
-}
-
-/* Counters that cannot overflow make no samples of CPUs, either. */
-static void ring_without_interrupt(void *arg)
-{
-	struct vperfctr_ring ring = { .size = sizeof(ring), .nrsamples = 8, .watermark = 1 };
-	int fd = open_cpus(1), err;
-
-	do
-		err = user_ioctl(fd, VPERFCTR_RING, &ring);
-	while (err == -ENOMEM && sim_failures.alloc);
-	sim_require(err == -EOPNOTSUPP, "RING of a CPU: %d", err);
-	user_close(fd);
-	(void)arg;
-}
-
-void sim_set_without_interrupt(void)
-{
-	user_wait(sim_process("samples CPUs", 0, ring_without_interrupt, NULL));
 }
 
 /* ---- a right that ends in a full memory cgroup ------------------------------------------------ */
