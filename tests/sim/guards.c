@@ -785,6 +785,49 @@ void sim_set_without_interrupt(void)
 	user_wait(sim_process("samples CPUs", 0, ring_without_interrupt, NULL));
 }
 
+/* ---- a process of one thread ----------------------------------------------------------------------- */
+
+/* A process of one thread is the same with THREAD and without it. */
+static void attach_to_one(void *arg)
+{
+	struct task_struct *task = sim_process("first", 1000, work_for_monitor, NULL);
+	static const u32 flags[] = { 0, VPERFCTR_ATTACH_THREAD };
+	struct vperfctr_control header;
+	struct vperfctr_ctr ctr;
+	struct sim_counts c;
+	u64 before, after;
+	unsigned int i;
+	int set;
+
+	for (i = 0; i < ARRAY_SIZE(flags); i++) {
+		struct vperfctr_attach req = {
+			.size = sizeof(req), .control = (unsigned long)&header, .tid = task->pid, .flags = flags[i],
+		};
+
+		sim_fill_control(&header, &ctr, 0);
+		req.mem_fd = must(user_open_mem(task));
+		before = task->sim->executed;
+		set = must(user_device_ioctl(VPERFCTR_ATTACH, &req));
+		sim_require(req.nrthreads == 1 && !req.nrskipped, "ATTACH with %#x to %u, and skipped %u", flags[i],
+			    req.nrthreads, req.nrskipped);
+		let_work(task);
+		must(sim_read_counts(set, &c, VPERFCTR_READ_MEMBERS));
+		after = task->sim->executed;
+		sim_require(c.children[1] && c.children[1] <= after - before, "counted %llu of %llu", c.children[1],
+			    after - before);
+		user_close(set);
+		user_close(req.mem_fd);
+	}
+	WRITE_ONCE(monitor_ends, true);
+	user_wait(task);
+	(void)arg;
+}
+
+void sim_attach_to_one(void)
+{
+	user_wait(sim_process("attaches", 1000, attach_to_one, NULL));
+}
+
 #ifdef SIM_X86
 void sim_allowed_siblings(void)
 {

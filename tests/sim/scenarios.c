@@ -2092,6 +2092,7 @@ const struct scenario sim_scenarios[] = {
 	{ "no_records_enabled", sim_no_records, 2 },
 	{ "monitor_calls", sim_monitor_calls, 2 },
 	{ "namespace_limit", sim_namespace_limit, 2 },
+	{ "attach_to_one", sim_attach_to_one, 2 },
 	{ "read_leaver", sim_read_leaver, 3 },
 	{ "colliding_users", sim_colliding_users, 2 },
 	{ "attach_locked", sim_attach_locked, 2 },
