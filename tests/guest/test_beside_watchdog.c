@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/klog.h>
 #include <sys/mman.h>
@@ -419,6 +420,54 @@ START_TEST(short_states)
 }
 END_TEST
 
+/* Switch the watchdog off and on for ever, after times that differ. */
+static void toggle(void)
+{
+	unsigned int i, random = 1;
+
+	for (i = 0;; i++) {
+		write_file(WATCHDOG, i % 2 ? "1" : "0");
+		random = random * 1103515245 + 12345;
+		usleep(random >> 16 & 0x3fff);
+	}
+}
+
+/* It is switched off and on while states start, count, stop and end.  None is refused or wrong. */
+START_TEST(toggled_at_random)
+{
+	const double end = now() + 1;
+	unsigned int n = 0;
+	int status;
+	pid_t pid = fork();
+
+	if (!pid)
+		toggle();
+	ck_assert_int_gt(pid, 0);
+	while (now() < end) {
+		int fd = open_state(0);
+		const struct vperfctr_page *page = map_state(fd);
+
+		start(fd);
+		check_counts(page);
+		loop(1 + 10000 * (n % 8));
+		check_counts(page);
+		if (n % 2)
+			assert_ok(stop_all(fd));
+		usleep(n % 3 * 1000);
+		assert_ok(call(fd, VPERFCTR_UNLINK, NULL));
+		munmap((void *)page, PAGE);
+		close(fd);
+		n++;
+	}
+	ck_assert_uint_ge(n, 50);
+	kill(pid, SIGKILL);
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	write_file(WATCHDOG, "1");
+	check_fact("watchdog: kept\nperf: none\n");
+	check_perf();
+}
+END_TEST
+
 /* A process may RDPMC by an event of perf's, which waits.  Case 1: it has mapped it before. */
 START_TEST(mapped_event)
 {
@@ -466,6 +515,7 @@ static void add(TCase *tc)
 	tcase_add_test(tc, pinned_event);
 	tcase_add_test(tc, other_event);
 	tcase_add_test(tc, short_states);
+	tcase_add_test(tc, toggled_at_random);
 	tcase_add_loop_test(tc, mapped_event, 0, 2);
 }
 
