@@ -136,6 +136,7 @@ int perfctr_amd_probe(void)
 	pmu->allowed = PERFCTR_X86_EVNTSEL_P6 |
 		       (perfctr_amd_family >= 0x10 ? PERFCTR_AMD_EVENT_HIGH : 0);
 	pmu->refuses = perfctr_amd_refuses;
+	pmu->doubtful = ~0ULL;
 	pmu->write_pmc0 = pmu->pmc0;
 	pmu->instructions = 0xc0;
 	if (!nr_pmcs || !perfctr_x86_pmc_describe(WIDTH, 0, WIDTH) || !registers_hold())

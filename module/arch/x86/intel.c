@@ -213,9 +213,33 @@ static u32 arch_event(u64 evntsel)
  */
 static bool event_absent(const struct vperfctr_info *kind, u64 evntsel)
 {
-	u64 absent = (EVNTSEL_UMASK2 | EVNTSEL_EQ) & ~select_bits[is_atom(kind->core_type)];
+	u64 rare = evntsel & (EVNTSEL_UMASK2 | EVNTSEL_EQ);
 
-	return (arch_event(evntsel) & ~kind->arch_events) || (evntsel & absent);
+	if (unlikely(rare) && (rare & ~select_bits[is_atom(kind->core_type)]))
+		return true;
+	return arch_event(evntsel) & ~kind->arch_events;
+}
+
+/* Say which event selects a control may have, and of which event_absent() must be asked. */
+static void limit_events(const struct found *f)
+{
+	static const u16 known[NR_ARCH_EVENTS] = {
+		0x003c, EVENT_INSTRUCTIONS, 0x013c, 0x4f2e, 0x412e, 0x00c4, 0x00c5,
+	};
+	unsigned int i;
+
+	pmu->refuses = event_absent;
+	/* Kinds that are not known yet may have less. */
+	if (perfctr_is_hybrid()) {
+		pmu->allowed = PERFCTR_X86_EVNTSEL_P6 | EVNTSEL_UMASK2 | EVNTSEL_EQ;
+		pmu->doubtful = ~0ULL;
+		return;
+	}
+	pmu->allowed = PERFCTR_X86_EVNTSEL_P6 | f->select_bits;
+	for (i = 0; i < NR_ARCH_EVENTS; i++) {
+		if (arch_event(known[i]) & ~f->arch_events)
+			pmu->doubtful |= perfctr_x86_doubt(known[i]);
+	}
 }
 
 /* False for Zhaoxin's processors, which have the leaf too. */
@@ -270,8 +294,7 @@ int perfctr_intel_probe(bool claims)
 		return -ENODEV;
 
 	memset(pmu, 0, sizeof(*pmu));
-	pmu->allowed = PERFCTR_X86_EVNTSEL_P6 | EVNTSEL_UMASK2 | EVNTSEL_EQ;
-	pmu->refuses = event_absent;
+	limit_events(&f);
 	perfctr_intel_set_quirks(pmu, get_model(), f.version, f.pmc_mask);
 	pmu->instructions = EVENT_INSTRUCTIONS;
 	pmu->evntsel0 = MSR_EVNTSEL0;

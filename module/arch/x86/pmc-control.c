@@ -158,7 +158,9 @@ static int check_general(struct vperfctr_ctr *ctr, struct perfctr_cpu_control *c
 		return -EINVAL;
 	if ((ctr->evntsel & ~pmu->allowed) || !(ctr->evntsel & PERFCTR_X86_EVNTSEL_EN) ||
 	    !(ctr->evntsel & (PERFCTR_X86_EVNTSEL_USR | PERFCTR_X86_EVNTSEL_OS)) ||
-	    pmu->refuses(kind, ctr->evntsel) || (imode && is_refused_imode(ctr->evntsel)))
+	    ((pmu->doubtful & perfctr_x86_doubt(ctr->evntsel)) &&
+	     pmu->refuses(kind, ctr->evntsel)) ||
+	    (imode && is_refused_imode(ctr->evntsel)))
 		return -EINVAL;
 	if (ctr->evntsel & PERFCTR_X86_EVNTSEL_OS)
 		control->kernel = true;

@@ -26,7 +26,11 @@ struct perfctr_x86_pmu {
 	/* The bits of an event select that users may set. */
 	u64 allowed;
 
-	/* True if this event select must be refused although its bits are allowed. */
+	/*
+	 * True if this event select must be refused although its bits are allowed.  It need be
+	 * asked only if doubtful has perfctr_x86_doubt() of the event: a call costs more than the
+	 * rest of the check.
+	 */
 	bool (*refuses)(const struct vperfctr_info *kind, u64 evntsel);
 
 	/*
@@ -69,6 +73,8 @@ struct perfctr_x86_pmu {
 	/* The top bit of general counters, and that of fixed counters. */
 	u64 sign[2];
 
+	u64 doubtful;			/* see refuses */
+
 	/*
 	 * Counters that others keep, as bits of global_ctrl: the NMI watchdog's.  No kind's
 	 * masks have them.  All values written to global_ctrl do, so they keep counting.  If
@@ -83,6 +89,12 @@ struct perfctr_x86_pmu {
 		};
 	};
 };
+
+/* One bit, by the last six bits of the event. */
+static inline u64 perfctr_x86_doubt(u64 evntsel)
+{
+	return 1ULL << (evntsel % 64);
+}
 
 /* The most that RDPMC can read, with contiguous event selects, on any processor. */
 #define PERFCTR_X86_MAX_PMC	10
