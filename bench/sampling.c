@@ -35,11 +35,12 @@ struct ring {
 	const volatile u64 *head;	/* in units of... */
 	u32 unit;			/* ... that many of it for each sample */
 	u64 read;
+	u64 dropped;			/* ours: what consume() has returned */
 };
 
 struct sampling {
 	void (*open)(struct ring *ring, unsigned int period, u32 bytes);
-	/* Free what has been written.  Return: how many samples are missing. */
+	/* Free what has been written.  Return: how many samples are missing in it; perf: places. */
 	u64 (*consume)(struct ring *ring);
 };
 
@@ -77,10 +78,12 @@ static u64 consume_ours(struct ring *r)
 {
 	const struct vperfctr_ring_page *page = r->page;
 	u64 head = __atomic_load_n(&page->head, __ATOMIC_ACQUIRE);
+	u64 before = r->dropped;
 
 	must_ioctl(r->fd, VPERFCTR_CONSUME, head - r->read);
 	r->read = head;
-	return __atomic_load_n(&page->dropped, __ATOMIC_RELAXED);
+	r->dropped = __atomic_load_n(&page->dropped, __ATOMIC_RELAXED);
+	return r->dropped - before;
 }
 
 /* ---- perf_event --------------------------------------------------------------- */
@@ -222,7 +225,7 @@ static void *read_ring(void *arg)
 		fds.fd = __atomic_load_n(&r->ring.fd, __ATOMIC_ACQUIRE);
 		poll(&fds, 1, 10);
 		if (fds.fd >= 0)
-			r->lost = sampling()->consume(&r->ring);
+			r->lost += sampling()->consume(&r->ring);
 	}
 	return NULL;
 }
@@ -256,7 +259,8 @@ static void measure_held_period(void *arg)
 	samples = (*ring.head - samples) / ring.unit;
 	__atomic_store_n(&reader.stop, true, __ATOMIC_RELEASE);
 	pthread_join(thread, NULL);
-	if (!reader.lost)
+	/* perf tells of a loss with the next sample that it can write: there may be none. */
+	if (!reader.lost && samples >= HELD_THREADS * (HELD_WORK / held->period - 1))
 		*held->best = samples / (figure(time) / 1e9);
 }
 
