@@ -10,7 +10,7 @@
 #include "common.h"
 
 struct vperfctr_info perfctr_cpu_info;
-u64 perfctr_cpu_sampling_ns;
+u64 perfctr_cpu_sampling_ns __read_mostly;	/* each switch-in reads it */
 bool perfctr_perf_keeps;
 
 DEFINE_STATIC_CALL(perfctr_suspend, perfctr_generic_suspend);

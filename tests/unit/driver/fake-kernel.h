@@ -24,6 +24,7 @@ typedef __s64 s64;
 #define likely(x)		__builtin_expect(!!(x), 1)
 #define unlikely(x)		__builtin_expect(!!(x), 0)
 #define __ro_after_init
+#define __read_mostly
 #define noinline		__attribute__((__noinline__))
 #define barrier()		__asm__ volatile("" ::: "memory")
 #define smp_mb()		barrier()	/* all CPUs are in one thread */
