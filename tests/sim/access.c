@@ -28,6 +28,7 @@ struct line {
 	unsigned long address;		/* 0: free */
 	bool read_elsewhere, written_elsewhere;
 	unsigned int counted;		/* the last round in which it was contended */
+	unsigned int touched;		/* the last round in which it was touched */
 };
 
 bool sim_has_hooks, sim_watches_lines;
@@ -51,8 +52,9 @@ static struct line *find_line(unsigned long address)
 
 void sim_watch_lines(unsigned int cpu)
 {
-	lines = mmap(NULL, sizeof(*lines) << LINE_BITS, PROT_READ | PROT_WRITE,
-		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (!lines)
+		lines = mmap(NULL, sizeof(*lines) << LINE_BITS, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	sim_require(lines != MAP_FAILED, "no memory for cache lines");
 	watched_cpu = cpu;
 	sim_watches_lines = true;
@@ -71,6 +73,11 @@ static void touch_line(struct line *line, bool write)
 		line->written_elsewhere |= write;
 		return;
 	}
+	if (line->touched != round) {
+		line->touched = round;
+		sim_costs.touched++;
+		sim_tell("touches the line at %#lx", line->address);
+	}
 	if (line->counted != round && (line->written_elsewhere || (write && line->read_elsewhere))) {
 		line->counted = round;
 		sim_costs.lines++;
@@ -81,10 +88,17 @@ static void touch_line(struct line *line, bool write)
 	line->read_elsewhere &= !write;
 }
 
+/* Variables that the kernel has in its code.  Only sim-lines has this section. */
+extern char __start_sim_in_code[] __attribute__((__weak__));
+extern char __stop_sim_in_code[] __attribute__((__weak__));
+
 void sim_touch_lines(const volatile void *p, size_t size, bool write)
 {
 	unsigned long address = (unsigned long)p / LINE * LINE;
 
+	if ((const volatile char *)p >= __start_sim_in_code &&
+	    (const volatile char *)p < __stop_sim_in_code)
+		return;
 	for (; address < (unsigned long)p + size; address += LINE)
 		touch_line(find_line(address), write);
 }

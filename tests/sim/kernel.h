@@ -32,9 +32,18 @@ typedef __s64 s64;
 #define __exit
 #define __ro_after_init
 #define __uninitialized			/* these have garbage, too: see the Makefile */
+#ifdef SIM_ALIGNS
+#define __read_mostly		__attribute__((__section__("sim_read_mostly")))	/* see cost.c */
+#else
 #define __read_mostly
-#define ____cacheline_aligned_in_smp
+#endif
+/* Cache lines are those of the kernel in the build that counts them. */
+#ifdef SIM_ALIGNS
+#define ____cacheline_aligned	__attribute__((__aligned__(64)))
+#else
 #define ____cacheline_aligned
+#endif
+#define ____cacheline_aligned_in_smp ____cacheline_aligned
 #undef __always_inline
 #define __always_inline		inline __attribute__((__always_inline__))
 #define __noreturn		__attribute__((__noreturn__))
@@ -492,7 +501,7 @@ unsigned int sim_smp_processor_id(void);
 /* The variables of all CPUs are copies of this section: see sim_boot(). */
 #define SIM_PER_CPU			__attribute__((__section__("sim_percpu")))
 #define DEFINE_PER_CPU(type, name)	type name SIM_PER_CPU
-#define DEFINE_PER_CPU_ALIGNED(type, name) DEFINE_PER_CPU(type, name)
+#define DEFINE_PER_CPU_ALIGNED(type, name) DEFINE_PER_CPU(type, name) ____cacheline_aligned
 #define DECLARE_PER_CPU_ALIGNED(type, name) extern type name
 #define WARN_ON_ONCE(condition)	({ sim_require(!(condition), "%s", #condition); false; })
 void *sim_per_cpu(const volatile void *p, unsigned int cpu);
@@ -536,7 +545,13 @@ void cpuhp_remove_state(enum cpuhp_state state);
 void cpuhp_remove_state_nocalls(enum cpuhp_state state);
 
 #define DECLARE_STATIC_CALL(name, func)	extern __typeof__(func) *static_call__##name
-#define DEFINE_STATIC_CALL(name, func)	__typeof__(func) *static_call__##name = func
+/* The kernel has the function's address in the code: access.c counts no cache line for it. */
+#ifdef SIM_ALIGNS
+#define SIM_IN_CODE		__attribute__((__section__("sim_in_code")))
+#else
+#define SIM_IN_CODE
+#endif
+#define DEFINE_STATIC_CALL(name, func)	__typeof__(func) *static_call__##name SIM_IN_CODE = func
 #define static_call(name)		(*static_call__##name)
 #define static_call_update(name, func)	(static_call__##name = (func))
 

@@ -2191,6 +2191,7 @@ const struct scenario sim_scenarios[] = {
 	{ "refusals", sim_refusals, 3, HYBRID },
 	{ "read_once", sim_read_once, 2 },
 	{ "scale", sim_scale, 8, .only_by_name = true },
+	{ "switch_cost", sim_switch_cost, 1, .only_by_name = true },
 	{ "rights", rights, 2 },
 	{ "rights_switched", rights_switched, 3 },
 	{ "rights_missed", rights_missed, 2 },

@@ -196,6 +196,9 @@ void sim_strong_message_release(void);
 /* scale.c */
 void sim_scale(void);
 
+/* cost.c */
+void sim_switch_cost(void);
+
 /* A scenario is called in a task of the kernel, with the module loaded. */
 struct scenario {
 	const char *name;

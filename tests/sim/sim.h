@@ -201,6 +201,7 @@ struct sim_costs {
 	unsigned long interrupts, wakes, stops, locks, lines, steps;
 	u64 longest_stop;		/* in steps */
 	unsigned long all_wakes;	/* also on the waker's CPU; scale.c does not limit it */
+	unsigned long touched;		/* cache lines, for cost.c */
 };
 
 extern struct sim_costs sim_costs;

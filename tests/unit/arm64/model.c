@@ -200,6 +200,7 @@ void model_write_pmcr(u64 value)
 			this_cpu()->counter[i] = 0;
 	}
 	this_cpu()->pmcr = value & ~6ULL;
+	this_cpu()->pmcr_writes++;
 	note_write();
 }
 

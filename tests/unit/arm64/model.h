@@ -30,7 +30,7 @@ struct model_cpu {
 	bool has_vcpu;			/* KVM has loaded a vCPU, see model_load_vcpu() */
 	u64 host_user;			/* PMUSERENR_EL0, to be restored then */
 	bool unsynced;			/* a write has not been synchronized */
-	unsigned int type_writes, counter_writes, counter_reads, writes;
+	unsigned int type_writes, counter_writes, counter_reads, pmcr_writes, writes;
 };
 
 struct model {

@@ -650,6 +650,7 @@ void model_clear_statistics(void)
 		memset(model.cpu[cpu].wrmsrs, 0, sizeof(model.cpu[cpu].wrmsrs));
 		model.cpu[cpu].redundant = 0;
 		model.cpu[cpu].rdpmcs = 0;
+		model.cpu[cpu].rdtscs = 0;
 	}
 }
 
@@ -997,6 +998,7 @@ u64 model_rdtsc(void)
 	before_access();
 	if (model.on_read)
 		model.on_read();
+	this_cpu()->rdtscs++;
 	return this_cpu()->tsc;
 }
 

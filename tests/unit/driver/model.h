@@ -204,7 +204,7 @@ struct model_cpu {
 
 	unsigned int wrmsrs[NR_REGS];
 	unsigned int redundant;		/* writes of a control register's old value */
-	unsigned int rdpmcs;
+	unsigned int rdpmcs, rdtscs;
 	unsigned int pmis;		/* interrupts raised */
 	unsigned int lost_pmis;		/* interrupts lost because LVTPC was masked */
 };
