@@ -71,6 +71,52 @@ SELF_READ(selfread_tsc, 1, vperfctr_read(arg, v + 1, v, 1))
 SELF_READ(selfread_states, 2, (vperfctr_read(((struct vperfctr **)arg)[0], NULL, v, 1),
 			       vperfctr_read(((struct vperfctr **)arg)[1], NULL, v + 1, 1)))
 
+/* The same by other compilers: reads.c. */
+typedef void timed_reads(struct vperfctr *v, u64 *time, unsigned int repeats);
+
+static __attribute__((unused)) u64 time_of(timed_reads *reads, struct vperfctr *v)
+{
+	u64 time[REPEATS];
+
+	reads(v, time, REPEATS);
+	return median(time + 1, REPEATS - 1);
+}
+
+#define READS_BY(by)								\
+timed_reads reads_by_##by##_0, reads_by_##by##_1, reads_by_##by##_4;		\
+static void measure_##by(struct vperfctr *v, unsigned int n)			\
+{										\
+	u64 without = time_of(reads_by_##by##_0, v);				\
+	u64 with = time_of(n == 1 ? reads_by_##by##_1 : reads_by_##by##_4, v);	\
+										\
+	emit(unit, figure((double)with - without), "selfread_" #by ".n%u", n);	\
+}
+
+#ifdef READS_BY_os
+READS_BY(os)
+#endif
+#ifdef READS_BY_cxx
+READS_BY(cxx)
+#endif
+#ifdef READS_BY_clang
+READS_BY(clang)
+#endif
+
+static void measure_other_compilers(struct vperfctr *v, unsigned int n)
+{
+#ifdef READS_BY_os
+	measure_os(v, n);
+#endif
+#ifdef READS_BY_cxx
+	measure_cxx(v, n);
+#endif
+#ifdef READS_BY_clang
+	measure_clang(v, n);
+#endif
+	(void)v;
+	(void)n;
+}
+
 #define OUR_BIAS(i) vperfctr_read_pmc(arg, 0, &v[i])
 BIAS(our_bias, struct vperfctr *, OUR_BIAS)
 
@@ -90,12 +136,14 @@ static void measure_ours(void *arg)
 		selfread_pmc_1(v);
 		selfread_tsc_1(v);
 		our_bias(v);
+		measure_other_compilers(v, 1);
 		break;
 	case 2:
 		selfread_2(v);
 		break;
 	case 4:
 		selfread_4(v);
+		measure_other_compilers(v, 4);
 		break;
 	}
 }

@@ -32,7 +32,7 @@ struct arrangement {
 	volatile unsigned int yields;	/* by the other task */
 	volatile bool go, ready;
 	double round_trip;		/* ticks */
-	double wrmsr, cr4;		/* per round trip */
+	double wrmsr, rdpmc, cr4;	/* per round trip */
 };
 
 static void open_counters(const struct arrangement *a, struct group *g, enum set set)
@@ -86,7 +86,7 @@ static void round_trips(void *arg)
 {
 	struct arrangement *a = arg;
 	struct meter m = { };
-	u64 wrmsr, cr4;
+	u64 wrmsr, rdpmc, cr4;
 	struct group g;
 	unsigned int yields, i;
 
@@ -107,6 +107,7 @@ static void round_trips(void *arg)
 
 	yields = a->yields;
 	wrmsr = statistic(STAT_WRMSR);
+	rdpmc = statistic(STAT_RDPMC);
 	cr4 = statistic(STAT_CR4);
 	while (m.n < REPEATS) {
 		meter_begin(&m);
@@ -114,6 +115,7 @@ static void round_trips(void *arg)
 		meter_end(&m);
 	}
 	a->wrmsr = (double)(statistic(STAT_WRMSR) - wrmsr) / REPEATS;
+	a->rdpmc = (double)(statistic(STAT_RDPMC) - rdpmc) / REPEATS;
 	a->cr4 = (double)(statistic(STAT_CR4) - cr4) / REPEATS;
 	if (a->yields - yields != REPEATS)
 		die("%u round trips, but %u of the other task: another task ran on the CPU",
@@ -141,6 +143,7 @@ static struct arrangement run_arrangement(struct arrangement a)
 static double base[2];
 
 #define WITH_CR4	1
+#define WITH_RDPMC	2
 
 static void emit_extra(const char *name, unsigned int what, struct arrangement a)
 {
@@ -152,6 +155,10 @@ static void emit_extra(const char *name, unsigned int what, struct arrangement a
 		return;
 	strcat(strcpy(full, name), ".wrmsr");
 	emit("WRMSR", m.wrmsr / 2, full, a.n);
+	if (what & WITH_RDPMC) {
+		strcat(strcpy(full, name), ".rdpmc");
+		emit("RDPMC", m.rdpmc / 2, full, a.n);
+	}
 	if (what & WITH_CR4) {
 		strcat(strcpy(full, name), ".cr4");
 		emit("MOV CR4", m.cr4 / 2, full, a.n);
@@ -220,19 +227,20 @@ void measure_switches(void)
 		unsigned int n = numbers[i];
 
 		if (side == &perf_side || !isolated)
-			emit_extra("switch_one.n%u", 0, (struct arrangement){ .counted = ONE, .n = n });
+			emit_extra("switch_one.n%u", WITH_RDPMC,
+				   (struct arrangement){ .counted = ONE, .n = n });
 		if (isolated)
-			emit_extra("switch_one_isolated.n%u", 0,
+			emit_extra("switch_one_isolated.n%u", WITH_RDPMC,
 				   (struct arrangement){ .counted = ONE, .n = n });
 		if (side == &perf_side || !isolated)
-			emit_extra("switch_both_unisolated.n%u", 0,
+			emit_extra("switch_both_unisolated.n%u", WITH_RDPMC,
 				   (struct arrangement){ .counted = BOTH, .n = n });
 		if (isolated) {
-			emit_extra("switch_both.n%u", 0,
+			emit_extra("switch_both.n%u", WITH_RDPMC,
 				   (struct arrangement){ .counted = BOTH, .n = n });
-			emit_extra("switch_mapped.n%u", WITH_CR4,
+			emit_extra("switch_mapped.n%u", WITH_CR4 | WITH_RDPMC,
 				   (struct arrangement){ .counted = ONE, .n = n, .mapped = true });
-			emit_extra("switch_mapped_threads.n%u", WITH_CR4,
+			emit_extra("switch_mapped_threads.n%u", WITH_CR4 | WITH_RDPMC,
 				   (struct arrangement){ .counted = ONE, .n = n, .mapped = true,
 							 .threads = true });
 		}
