@@ -43,6 +43,9 @@
 #define have_fixed_insns()	false
 #define FIXED_INSNS		FIXED(0)
 
+/* The most instructions of a read of one counter in user mode. */
+#define READ_INSNS	25
+
 #define SLOW_INSNS	true
 
 #define EMULATOR_TRACES		false

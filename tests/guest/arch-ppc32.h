@@ -46,6 +46,9 @@
 #define FIXED_INSNS		FIXED(0)
 
 /* With an icount shift, an instruction takes several cycles. */
+/* The most instructions of a read of one counter in user mode. */
+#define READ_INSNS	45
+
 #define SLOW_INSNS	false
 
 #define EMULATOR_TRACES		false

@@ -43,6 +43,9 @@
 #define CYCLES_USER	(SEL_USER | CYCLES)
 
 /* An instruction takes more than one cycle of the emulator. */
+/* The most instructions of a read of one counter in user mode. */
+#define READ_INSNS	(sizeof(long) == 8 ? 16 : 40)
+
 #define SLOW_INSNS	(info.cpu_type != VPERFCTR_CPU_INTEL_P4)
 
 /* The emulated PMU can trace places: see ../pmu-model/README.md. */

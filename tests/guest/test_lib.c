@@ -8,6 +8,8 @@
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -103,6 +105,33 @@ START_TEST(reads)
 	ck_assert_uint_eq(region(v, 10), 20 + overhead);
 	ck_assert_int_eq(vperfctr_unlink(v), 0);
 	ck_assert_int_eq(vperfctr_resume(v), -ESRCH);
+	vperfctr_close(v);
+}
+END_TEST
+
+/* Return the instructions of one read: from the counter's read to that of the next read. */
+static __attribute__((noinline, noclone)) uint64_t instructions_of_read(struct vperfctr *v)
+{
+	uint64_t first = 0, second = 0;
+
+	if (vperfctr_read(v, NULL, &first, 1) || vperfctr_read(v, NULL, &second, 1))
+		return UINT64_MAX;
+	return second - first;
+}
+
+/* doc/performance.md shows READ_INSNS of each architecture. */
+START_TEST(short_reads)
+{
+	struct vperfctr *v = count_self();
+	uint64_t n;
+
+	if (v->page->cstatus & VPERFCTR_CSTATUS_RDPMC) {
+		instructions_of_read(v);
+		n = instructions_of_read(v);
+		printf("a read takes %llu instructions\n", (unsigned long long)n);
+		ck_assert_uint_le(n, READ_INSNS);
+	}
+	ck_assert_int_eq(vperfctr_unlink(v), 0);
 	vperfctr_close(v);
 }
 END_TEST
@@ -620,6 +649,7 @@ int main(void)
 	tcase_set_timeout(tcase, 50);
 	suite_add_tcase(suite, tcase);
 	tcase_add_test(tcase, reads);
+	tcase_add_test(tcase, short_reads);
 	tcase_add_test(tcase, resets);
 	tcase_add_test(tcase, reads_without_page);
 	tcase_add_test(tcase, threads);
