@@ -28,7 +28,8 @@
 #include "x86.h"
 #include "pmc.h"
 
-struct perfctr_x86_pmu perfctr_x86_pmu __ro_after_init;
+/* A switch reads global_ctrl, and little else of it: all in the first line. */
+struct perfctr_x86_pmu perfctr_x86_pmu __ro_after_init ____cacheline_aligned;
 
 DEFINE_PER_CPU_ALIGNED(struct pmc_cpu, perfctr_x86_pmc_cpu);
 

@@ -23,57 +23,13 @@ extern const struct perfctr_driver perfctr_x86_p4;
  * fixed_mask of its struct vperfctr_info.
  */
 struct perfctr_x86_pmu {
-	/* The bits of an event select that users may set. */
-	u64 allowed;
-
-	/*
-	 * True if this event select must be refused although its bits are allowed.  It need be
-	 * asked only if doubtful has perfctr_x86_doubt() of the event: a call costs more than the
-	 * rest of the check.
-	 */
-	bool (*refuses)(const struct vperfctr_info *kind, u64 evntsel);
+	/* First what a switch reads, in one cache line. */
 
 	/*
 	 * Called before an event select changes, with the counters stopped.  Clobbers
 	 * the general counters and their event selects.  NULL: not needed.
 	 */
 	void (*restart)(void);
-
-	/*
-	 * Events that may be counted only while no hyper-thread sibling is online:
-	 * those with (event & alone_mask) == alone_event.  Mask 0: no event.
-	 */
-	u8 alone_mask;
-	u8 alone_event;
-
-	/* Event and unit mask that no i-mode counter can count; 0: none. */
-	u16 no_imode_event;
-	/* See min_period of struct vperfctr_info. */
-	u32 min_period;
-
-	/* MSRs; 0: the processor has none */
-	u32 evntsel0;
-	u32 pmc0;			/* the address that the kernel reserves */
-	u32 write_pmc0;			/* the address that writes most bits */
-	u32 step;			/* from one counter to the next, for these three MSRs */
-	u32 fixed0;
-	u32 fixed_ctrl;
-	u32 global_ctrl;		/* also the bits of regs.global_ctrl */
-	u32 global_status;		/* overflows, by the same bits */
-	u32 global_clear;		/* clears overflows, by the same bits */
-	u32 debugctl;
-	u32 pebs_enable;		/* may be absent all the same */
-	bool has_cfg;			/* counters have CFG_B and CFG_C, or some of them */
-	unsigned int nr_extra;		/* registers of perfctr_x86_extra_msrs */
-	/* Some event selects need a second register, or are refused: see intel-extra.c. */
-	bool has_extra_events;
-	/* "Instructions" on every general counter; valid if arch_events has the event. */
-	u32 instructions;
-
-	/* The top bit of general counters, and that of fixed counters. */
-	u64 sign[2];
-
-	u64 doubtful;			/* see refuses */
 
 	/*
 	 * Counters that others keep, as bits of global_ctrl: the NMI watchdog's.  No kind's
@@ -88,6 +44,52 @@ struct perfctr_x86_pmu {
 			u32 kept_high;
 		};
 	};
+
+	/* MSRs; 0: the processor has none */
+	u32 global_ctrl;		/* also the bits of regs.global_ctrl */
+	u32 global_clear;		/* clears overflows, by the same bits */
+	u32 global_status;		/* overflows, by the same bits */
+	u32 evntsel0;
+	u32 pmc0;			/* the address that the kernel reserves */
+	u32 write_pmc0;			/* the address that writes most bits */
+	u32 step;			/* from one counter to the next, for these three MSRs */
+	u32 fixed0;
+	u32 fixed_ctrl;
+	unsigned int nr_extra;		/* registers of perfctr_x86_extra_msrs */
+	u32 debugctl;
+	u32 pebs_enable;		/* may be absent all the same */
+
+	/* The top bit of general counters, and that of fixed counters. */
+	u64 sign[2];
+
+	/* The bits of an event select that users may set. */
+	u64 allowed;
+
+	/*
+	 * True if this event select must be refused although its bits are allowed.  It need be
+	 * asked only if doubtful has perfctr_x86_doubt() of the event: a call costs more than the
+	 * rest of the check.
+	 */
+	bool (*refuses)(const struct vperfctr_info *kind, u64 evntsel);
+	u64 doubtful;
+
+	/*
+	 * Events that may be counted only while no hyper-thread sibling is online:
+	 * those with (event & alone_mask) == alone_event.  Mask 0: no event.
+	 */
+	u8 alone_mask;
+	u8 alone_event;
+
+	/* Event and unit mask that no i-mode counter can count; 0: none. */
+	u16 no_imode_event;
+	/* See min_period of struct vperfctr_info. */
+	u32 min_period;
+
+	bool has_cfg;			/* counters have CFG_B and CFG_C, or some of them */
+	/* Some event selects need a second register, or are refused: see intel-extra.c. */
+	bool has_extra_events;
+	/* "Instructions" on every general counter; valid if arch_events has the event. */
+	u32 instructions;
 };
 
 /* One bit, by the last six bits of the event. */

@@ -25,6 +25,7 @@ typedef __s64 s64;
 #define unlikely(x)		__builtin_expect(!!(x), 0)
 #define __ro_after_init
 #define __read_mostly
+#define ____cacheline_aligned
 #define noinline		__attribute__((__noinline__))
 #define barrier()		__asm__ volatile("" ::: "memory")
 #define smp_mb()		barrier()	/* all CPUs are in one thread */
