@@ -606,7 +606,7 @@ void sim_spin_unlock(struct sim_lock *lock);
 #define raw_spin_lock(lock)	sim_spin_lock(lock, __FILE__, __LINE__)
 /* The order of two locks of one kind is checked by deadlocks only. */
 #define SINGLE_DEPTH_NESTING	1
-#define raw_spin_lock_nested(lock, subclass) sim_spin_lock_nested(lock, subclass, __FILE__, __LINE__)
+#define raw_spin_lock_nested(l, n) sim_spin_lock_nested(l, n, __FILE__, __LINE__)
 /* The module tries until it has the lock. */
 #define raw_spin_trylock(lock)	({ raw_spin_lock(lock); true; })
 #define raw_spin_unlock(lock)	sim_spin_unlock(lock)
