@@ -180,6 +180,22 @@ START_TEST(many_counts)
 }
 END_TEST
 
+/* More than diff takes, of which the first ones have no value. */
+START_TEST(too_many_counts)
+{
+	char *few = write_file("few", "{\"counter-value\" : \"1\", \"unit\" : \"\", \"event\" : \"a\"}\n");
+	FILE *f = fopen(in_dir("many"), "w");
+	unsigned int i;
+
+	for (i = 0; i <= 1U << 20; i++)
+		fputs("{\"counter-value\":null,\"event\":\"a\"}\n", f);
+	fputs("{\"counter-value\":1,\"event\":\"a\"}\n", f);
+	fclose(f);
+	ck_assert_int_eq(perfex("diff", few, (char *)in_dir("many")), 125);
+	is_message("has too many counts");
+}
+END_TEST
+
 #define MAX_MEMORY	(400 << 10)	/* KiB; the sanitizer needs as much again */
 
 static void check_memory(void)
@@ -348,6 +364,7 @@ static Suite *suite(void)
 	tcase_add_test(t, paths_of_samples);
 	tcase_add_test(t, numbers);
 	tcase_add_test(t, many_counts);
+	tcase_add_test(t, too_many_counts);
 	tcase_add_test(t, long_line);
 	tcase_add_test(t, holes);
 	tcase_add_test(t, many_paths);

@@ -159,7 +159,7 @@ static int read_counts(struct differences *d, const struct reporting *o, unsigne
 		if (r->at >= 0)
 			err = fail_with(e, "'%.200s' has the counts of intervals: diff takes those of whole runs, without -I",
 					d->files[file]);
-		else if (i == MAX_COUNTS)
+		else if (i >= MAX_COUNTS)
 			err = fail_with(e, "'%.200s' has too many counts", d->files[file]);
 		snprintf(name, sizeof(name), "%s%s%s%s%s", r->part, *r->part ? " " : "", r->name,
 			 *r->unit ? ": " : "", r->unit);
