@@ -288,7 +288,7 @@ END_TEST
 
 #define NR_PATHS	64
 
-/* Paths that have nothing in common fill a tree: what is left out is their inner ends. */
+/* Paths that have nothing in common fill a tree: their ends are left out. */
 START_TEST(many_paths)
 {
 	unsigned long count, sum = 0;

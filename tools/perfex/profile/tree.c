@@ -117,7 +117,7 @@ int tree_make(struct tree *t, struct profile *p, unsigned int event,
 	hash_table_free(&groups);
 	free(frames);
 	if (!err && t->full)
-		fprintf(stderr, "perfex: there are too many paths of calls for a tree, so the inner ends of some are left out\n");
+		fprintf(stderr, "perfex: there are too many paths of calls for a tree, so some of them are cut short\n");
 	return err ? err : sort_nodes(t, e);
 }
 
