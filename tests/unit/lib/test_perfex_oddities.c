@@ -189,7 +189,7 @@ START_TEST(many_missing_files)
 	ck_assert_int_eq(report(), 0);
 	has(out, " /none/4: ");
 	has_not(out, " /none/5: ");
-	has(out, "\n 3 more of such lines are not printed.\n");
+	has(out, "\n 3 more such lines are not printed.\n");
 	ck_assert_int_eq(perfex("report", "-i", (char *)in_dir("s"), "-q"), 0);
 	has_not(out, "not printed");
 }

@@ -460,7 +460,8 @@ static void print_advice(FILE *f, const struct profile *p, const struct reportin
 			lines > 1 ? "" : "\n", path, p->dumps[i].reason);
 	}
 	if (lines > MAX_ADVICE)
-		fprintf(f, " %u more of such lines are not printed.\n", lines - MAX_ADVICE);
+		fprintf(f, " %u more such %s not printed.\n", lines - MAX_ADVICE,
+			lines - MAX_ADVICE == 1 ? "line is" : "lines are");
 }
 
 static int print_text(FILE *f, struct profile *p, const struct reporting *o, struct error *e)
