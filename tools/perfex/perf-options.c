@@ -161,7 +161,6 @@ static const struct {
 
 	{ "list", "--debug", "-v shows also what cannot be counted here" },
 	{ "list", "-j --json --raw-dump", "an event's name is the first word of each line that has no space before it" },
-	{ "list", "-o --output", "the shell writes the list to a file: perfex list > FILE" },
 	{ "list", "--unit", "events are those of the cores: use perf list --unit for others" },
 
 	/* before a command */
