@@ -38,8 +38,9 @@ FILE *open_input(const char *name, struct error *e)
 {
 	const int found = open(name, O_PATH | O_CLOEXEC);
 	const bool waits = found >= 0 && may_wait(found);
-	const int fd = found >= 0 && !waits ? open_looked_at(found) : -1, err = errno;
+	const int fd = found >= 0 && !waits ? open_looked_at(found) : -1;
 	FILE *f = fd >= 0 ? fdopen(fd, "r") : NULL;
+	const int err = waits ? EPERM : errno;
 
 	if (found >= 0)
 		close(found);

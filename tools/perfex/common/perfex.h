@@ -295,7 +295,7 @@ static inline bool inherits(const struct vperfctr_control *control)
 
 /*
  * Open a file that the user has named, or a pipe, but not one that another user has made.
- * Return: NULL: *e, and errno if the system says why
+ * Return: NULL: *e and errno
  */
 FILE *open_input(const char *name, struct error *e);
 
