@@ -72,7 +72,6 @@ START_TEST(exact)
 }
 END_TEST
 
-/* Without the module a region is exact, too, where perf_event makes its times from the TSC. */
 /* A read by the loop that perf_event's header describes. */
 static uint64_t read_page(const volatile struct perf_event_mmap_page *page)
 {
@@ -140,6 +139,7 @@ START_TEST(read_in_user_mode)
 }
 END_TEST
 
+/* Without the module a region is exact, too, where perf_event makes its times from the TSC. */
 START_TEST(exact_region)
 {
 	struct vperfctr *v = count_names("instructions:u");

@@ -509,7 +509,6 @@ START_TEST(read_tasks)
 }
 END_TEST
 
-/* A part of the file: there is a report, or a message of one line. */
 /* perf record -z: one stream has all records, in pieces that end anywhere. */
 START_TEST(compressed_perf_data)
 {
@@ -539,6 +538,7 @@ START_TEST(compressed_perf_data)
 }
 END_TEST
 
+/* A part of the file: there is a report, or a message of one line. */
 START_TEST(truncated_perf_data)
 {
 	unsigned int reports = 0;
