@@ -224,14 +224,14 @@ __VPERFCTR_PASS_SIZE int vperfctr_event_control(struct vperfctr_control *control
  * The environment variable VPERFCTR_BACKEND, which may be auto, module or perf, stands for the
  * flags where the caller gives none.  A set-user-ID program ignores it.
  *
- * By perf_event all reads, regions,
- * vperfctr_read_state(), _reset(), _suspend(), _resume(), _stop(), _unlink() and _close() work
- * the same.  On x86, perf_event lets user mode read the counters of the calling thread, unless
- * "rdpmc" in sysfs is 0; elsewhere each read is a system call, and so is that of times.  Other
- * calls by such a handle return -ENOTTY.  perf_event places the events itself, so a counter in a
- * name (@N) has no effect.  Counters are never shared with others by turns.  If they do not
- * suffice, this call or a read returns -EBUSY.  vperfctr_read_tsc() returns -EOPNOTSUPP where perf_event does not make its times
- * from the TSC; regions need it.  There, the TSC of vperfctr_read_state() is 0.
+ * By perf_event all reads, regions, vperfctr_read_state(), _reset(), _suspend(), _resume(),
+ * _stop(), _unlink() and _close() work the same.  On x86, perf_event lets user mode read the
+ * counters of the calling thread, unless "rdpmc" in sysfs is 0; elsewhere each read is a system
+ * call, and so is each read of times.  Other calls by such a handle return -ENOTTY.  perf_event
+ * places the events itself, so a counter in a name (@N) has no effect.  Counters are never shared
+ * with others by turns.  If they do not suffice, this call or a read returns -EBUSY.
+ * vperfctr_read_tsc() returns -EOPNOTSUPP where perf_event does not make its times from the TSC;
+ * regions need it.  There, the TSC of vperfctr_read_state() is 0.
  *
  * On a hybrid processor the thread is counted on all kinds of CPUs.  If not all of them can
  * count these events, but the thread may run on one kind only, it is counted there.
