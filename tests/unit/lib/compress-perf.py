@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""usage: compress-perf.py PERF.DATA TYPE: compress its records as perf record -z does, in pieces.
+"""usage: compress-perf.py PERF.DATA TYPE [zeros]: compress its records as perf record -z does, in
+pieces.
 
-TYPE is 81, or 83, whose pieces have a size and are padded.  Records are in two streams' frames."""
+TYPE is 81, or 83, whose pieces have a size and are padded.  Records are in two streams' frames.
+zeros: 128 MB of records that have nothing but zeros, instead."""
 import struct
 import subprocess
 import sys
@@ -12,6 +14,8 @@ kind = int(sys.argv[2])
 offset, size = struct.unpack_from('<QQ', old, 40)
 features = sum(bin(word).count('1') for word in struct.unpack_from('<4Q', old, 72))
 records = old[offset:offset + size]
+if sys.argv[3:] == ['zeros']:
+    records = (struct.pack('<IHH', 1000, 0, 0xfff8) + bytes(0xfff0)) * 2000
 stream = b''
 for part in records[:len(records) // 2 + 3], records[len(records) // 2 + 3:]:
     stream += subprocess.run(['zstd', '-q', '-c'], input=part, stdout=subprocess.PIPE,

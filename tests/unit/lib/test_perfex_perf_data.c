@@ -538,6 +538,22 @@ START_TEST(compressed_perf_data)
 }
 END_TEST
 
+/* What expands to thousands of times its size is refused before that. */
+START_TEST(zeros_of_perf_data)
+{
+	char line[256];
+
+	if (system("command -v zstd > /dev/null"))
+		return;
+	write_shares();
+	export();
+	snprintf(line, sizeof(line), "python3 " SRC "compress-perf.py %s 81 zeros", in_dir("perf.data"));
+	ck_assert_int_eq(system(line), 0);
+	ck_assert_int_eq(perfex("report", "-i", (char *)in_dir("perf.data")), 125);
+	is_message("' is damaged: a record that is compressed too much");
+}
+END_TEST
+
 /* A part of the file: there is a report, or a message of one line. */
 START_TEST(truncated_perf_data)
 {
@@ -640,6 +656,7 @@ static Suite *suite(void)
 	tcase_add_test(t, read_weights);
 	tcase_add_test(t, read_tasks);
 	tcase_add_loop_test(t, compressed_perf_data, 0, 2);
+	tcase_add_test(t, zeros_of_perf_data);
 	tcase_add_test(t, truncated_perf_data);
 	tcase_add_test(t, damaged_perf_data);
 	tcase_add_loop_test(t, other_perf_data, 0, 6);

@@ -3,7 +3,8 @@
  * Read perf.data: make a file of perfex --sample of it, which the reader of such files reads.
  *
  * The file may come from an attacker.  Each length in it is checked before it is used, and the
- * result is not much larger, or MAX_EXPANDED times as large if it is compressed.  Records that its reader would refuse are left out.
+ * result is not much larger, or MAX_EXPANDED times as large if it is compressed.  Records that the
+ * reader of the result would refuse are left out.
  */
 #include <errno.h>
 #include <stdlib.h>
