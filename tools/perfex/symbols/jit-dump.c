@@ -114,7 +114,7 @@ struct jit_dump {
 	FILE *f;		/* NULL: all but the instructions is read */
 	char *path;
 	uint32_t pid;		/* that has mapped it, if it is found below its root only; or 0 */
-	int flags;		/* to open it */
+	int flags;		/* to open it; 0: it is a link of a process */
 	struct work work;
 	uid_t owner;
 	uint64_t at;
@@ -675,7 +675,8 @@ bool jit_dump_find(const struct jit_dump *d, uint64_t offset, uint64_t *address,
  */
 static unsigned char *read_code(const struct jit_dump *d, const struct jit_load *load)
 {
-	int fd = d->pid ? open_below_root(d->pid, d->path) : open_named(d->path, d->flags);
+	int fd = d->pid ? open_below_root(d->pid, d->path) :
+		 d->flags ? open_named(d->path, d->flags) : open_link_of_process(d->path);
 	const struct work *before;
 	unsigned char *bytes;
 	struct stat st;
