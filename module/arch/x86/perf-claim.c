@@ -172,11 +172,14 @@ static void divert_event_unmapped(struct perf_event *event, struct mm_struct *mm
 	atomic_dec(&nr_mapping);
 }
 
-/* Return the number of rights that a process has by mappings, or `unknown` if it ends. */
-static int rights_of(struct task_struct *process, int unknown)
+/* The result of rights_of() for a process that has left its mm, and may be ending its mappings. */
+#define ENDS		INT_MAX
+
+/* Return the number of rights that a process has by mappings, or ENDS. */
+static int rights_of(struct task_struct *process)
 {
-	int nr = unknown;
 	struct task_struct *thread;
+	int nr = 0;
 
 	if (process->flags & PF_KTHREAD)
 		return 0;
@@ -190,12 +193,15 @@ static int rights_of(struct task_struct *process, int unknown)
 		task_unlock(thread);
 		if (found)
 			break;
+		/*
+		 * The thread that leaves the mm as the last one ends the mappings.  It need not be
+		 * the first thread, which may have ended long before.
+		 */
+		if (!READ_ONCE(thread->exit_state))
+			nr = ENDS;
 	}
 	return nr;
 }
-
-/* The result of rights_of() for a process that has left its mm, and may be ending its mappings. */
-#define ENDS		INT_MAX
 
 /*
  * Count the rights by mappings that there are.  The module has given no right yet.
@@ -212,7 +218,7 @@ static bool count_older_maps(unsigned int *sum)
 	*sum = 0;
 	rcu_read_lock();
 	for_each_process(process) {
-		nr = rights_of(process, process->exit_state ? 0 : ENDS);
+		nr = rights_of(process);
 		if (nr == ENDS)
 			known = false;
 		else if (nr >= 0)
@@ -228,10 +234,12 @@ bool perfctr_x86_perf_any_rights(void)
 {
 	struct task_struct *process;
 	bool any = false;
+	int nr;
 
 	rcu_read_lock();
 	for_each_process(process) {
-		any = rights_of(process, 0);
+		nr = rights_of(process);
+		any = nr && nr != ENDS;
 		if (any)
 			break;
 	}
