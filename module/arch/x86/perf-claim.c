@@ -46,6 +46,7 @@
 #include <linux/smp.h>
 #include <asm/mmu.h>
 
+#include "../../compat/exec-lock.h"
 #include "../../compat/perf-mapped.h"
 #include "../../compat/pmu.h"
 #include "../../compat/pmu-context.h"
@@ -207,7 +208,7 @@ static int rights_of(struct task_struct *process)
  * Count the rights by mappings that there are.  The module has given no right yet.
  *
  * Context: maps_sem is held for writing.
- * Return: false if a process is ending, whose mappings are not known.
+ * Return: false if a process ends an mm, whose mappings are not known.
  */
 static bool count_older_maps(unsigned int *sum)
 {
@@ -219,7 +220,11 @@ static bool count_older_maps(unsigned int *sum)
 	rcu_read_lock();
 	for_each_process(process) {
 		nr = rights_of(process);
-		if (nr == ENDS)
+		/*
+		 * An exec has the new mm before it ends the mappings of the old one, and holds
+		 * this lock meanwhile.  Where rights_of() finds the new mm, it has the lock.
+		 */
+		if (nr == ENDS || perfctr_exec_locked(process))
 			known = false;
 		else if (nr >= 0)
 			*sum += nr;
@@ -263,8 +268,8 @@ static void watch_maps_of(struct pmu *pmu)
 
 /*
  * Begin to count mappings as they are made and end, with those that there are.  The mappings of a
- * process that is ending would be subtracted without having been added: wait for its end.  If
- * there is always one, let all suspends clear from here on.
+ * process that is ending, or in an exec, would be subtracted without having been added: wait for
+ * that.  If there is always one, let all suspends clear from here on.
  */
 static void count_maps(void)
 {
