@@ -44,10 +44,10 @@
 #define have_fixed_insns()	true
 #define FIXED_INSNS		FIXED(0)
 
-/* With an icount shift, an instruction takes several cycles. */
 /* The most instructions of a read of one counter in user mode. */
 #define READ_INSNS	27
 
+/* With an icount shift, an instruction takes several cycles. */
 #define SLOW_INSNS	true
 
 #define EMULATOR_TRACES		false

@@ -45,10 +45,10 @@
 #define have_fixed_insns()	false
 #define FIXED_INSNS		FIXED(0)
 
-/* With an icount shift, an instruction takes several cycles. */
 /* The most instructions of a read of one counter in user mode. */
 #define READ_INSNS	45
 
+/* With an icount shift, an instruction takes several cycles. */
 #define SLOW_INSNS	false
 
 #define EMULATOR_TRACES		false

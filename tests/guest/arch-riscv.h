@@ -39,10 +39,10 @@
 #define have_fixed_insns()	false
 #define FIXED_INSNS		FIXED(1)
 
-/* With an icount shift, an instruction takes several cycles. */
 /* The most instructions of a read of one counter in user mode. */
 #define READ_INSNS	26
 
+/* With an icount shift, an instruction takes several cycles. */
 #define SLOW_INSNS	true
 
 #define EMULATOR_TRACES		false

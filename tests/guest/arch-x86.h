@@ -42,10 +42,10 @@
 			 info.cpu_type == VPERFCTR_CPU_INTEL_P6 ? 0x79 : 0x3c)
 #define CYCLES_USER	(SEL_USER | CYCLES)
 
-/* An instruction takes more than one cycle of the emulator. */
 /* The most instructions of a read of one counter in user mode. */
 #define READ_INSNS	(sizeof(long) == 8 ? 16 : 40)
 
+/* An instruction takes more than one cycle of the emulator. */
 #define SLOW_INSNS	(info.cpu_type != VPERFCTR_CPU_INTEL_P4)
 
 /* The emulated PMU can trace places: see ../pmu-model/README.md. */
