@@ -452,12 +452,13 @@ static int change_control(struct vperfctr_state *st, struct change *change)
 		vperfctr_put_spares(st);
 	/*
 	 * Release a share that is not needed, or that came after the owner's end: the
-	 * worker that finished the exit may not have seen it.  If the owner has ended before the
-	 * family was dissolved, the family still counts by an older share.
+	 * worker that finished the exit may not have seen it, whatever this has failed with.  If
+	 * the owner has ended before the family was dissolved, the family still counts by an
+	 * older share.
 	 */
 	if (err ? !had_hardware : !wants_hardware)
 		vperfctr_release_hardware(st);
-	else if (err == -ESRCH)
+	else if (err)
 		vperfctr_release_unused(st);
 	return err;
 }
