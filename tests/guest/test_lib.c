@@ -123,13 +123,17 @@ static __attribute__((noinline, noclone)) uint64_t instructions_of_read(struct v
 START_TEST(short_reads)
 {
 	struct vperfctr *v = count_self();
-	uint64_t n;
+	uint64_t n, least = UINT64_MAX;
+	unsigned int i;
 
 	if (v->page->cstatus & VPERFCTR_CSTATUS_RDPMC) {
-		instructions_of_read(v);
-		n = instructions_of_read(v);
-		printf("a read takes %llu instructions\n", (unsigned long long)n);
-		ck_assert_uint_le(n, READ_INSNS);
+		/* A read that a switch interrupts begins again. */
+		for (i = 0; i < 10; i++) {
+			n = instructions_of_read(v);
+			least = n < least ? n : least;
+		}
+		printf("a read takes %llu instructions\n", (unsigned long long)least);
+		ck_assert_uint_le(least, READ_INSNS);
 	}
 	ck_assert_int_eq(vperfctr_unlink(v), 0);
 	vperfctr_close(v);
