@@ -443,7 +443,8 @@ START_TEST(toggled_at_random)
 	if (!pid)
 		toggle();
 	ck_assert_int_gt(pid, 0);
-	while (now() < end) {
+	/* On a busy machine, fewer fit into the time. */
+	while (now() < end || n < 50) {
 		int fd = open_state(0);
 		const struct vperfctr_page *page = map_state(fd);
 
@@ -459,7 +460,6 @@ START_TEST(toggled_at_random)
 		close(fd);
 		n++;
 	}
-	ck_assert_uint_ge(n, 50);
 	kill(pid, SIGKILL);
 	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
 	write_file(WATCHDOG, "1");
