@@ -119,7 +119,7 @@ static __attribute__((noinline, noclone)) uint64_t instructions_of_read(struct v
 	return second - first;
 }
 
-/* doc/performance.md shows READ_INSNS of each architecture. */
+/* "Reads on other processors" in doc/performance.md has the numbers, READ_INSNS what is allowed. */
 START_TEST(short_reads)
 {
 	struct vperfctr *v = count_self();

@@ -38,7 +38,6 @@ bool sim_call_fails(bool *what)
 	return true;
 }
 
-/* The block's description lies before it, in a page of its own if it is one. */
 /* True if something fails that needs memory. */
 static bool lacks_memory(void)
 {
@@ -46,6 +45,7 @@ static bool lacks_memory(void)
 	       sim_call_fails(&current->sim->lacked_memory);
 }
 
+/* The block's description lies before it, in a page of its own if it is one. */
 void *sim_alloc(size_t size, gfp_t gfp, const char *file, int line)
 {
 	size_t before = size % PAGE_SIZE ? 64 : PAGE_SIZE;
