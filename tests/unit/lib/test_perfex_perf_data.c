@@ -538,7 +538,7 @@ START_TEST(compressed_perf_data)
 }
 END_TEST
 
-/* What expands to thousands of times its size is refused before that. */
+/* Data that expand to thousands of times their size are refused before that. */
 START_TEST(zeros_of_perf_data)
 {
 	char line[256];
