@@ -356,8 +356,9 @@ void sim_beside_kill(void)
 	task[1] = sim_process("monitor", 1000, control_late, task[0]);
 	sim_sleep_on(NULL, sim_ns() + 1000 * sim_choose(40, 1));
 	user_kill(task[0], SIGKILL);
-	user_wait(task[0]);
+	/* First the monitor, which looks at the other task, and may begin to after its end. */
 	user_wait(task[1]);
+	user_wait(task[0]);
 }
 
 /* ---- calls for two states of one thread at the same time ------------------------------------ */
