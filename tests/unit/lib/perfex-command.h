@@ -35,6 +35,21 @@ static inline const char *in_dir(const char *name)
 	return path;
 }
 
+/* Write a file of the test's directory.  Return: its path, valid until the fourth call after it */
+static inline char *write_text(const char *name, const char *content)
+{
+	static char paths[4][128], *path;
+	static unsigned int next;
+	FILE *f = fopen(in_dir(name), "w");
+
+	ck_assert_ptr_nonnull(f);
+	fputs(content, f);
+	fclose(f);
+	path = paths[next++ % 4];
+	snprintf(path, sizeof(paths[0]), "%s", in_dir(name));
+	return path;
+}
+
 /* Run a command of the shell, which must succeed, in the test's directory. */
 static inline void shell(const char *command)
 {

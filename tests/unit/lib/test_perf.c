@@ -840,6 +840,25 @@ static void *read_soft_as_foreign(void *arg)
 	return vperfctr_read(v, NULL, NULL, 0) != -EPERM ? v : NULL;
 }
 
+/* Call a function in another thread and in a child, which finds that each call is refused. */
+static void refuse_foreign(void *(*func)(void *), struct vperfctr *v)
+{
+	pthread_t thread;
+	void *result;
+	int status;
+	pid_t pid;
+
+	pthread_create(&thread, NULL, func, v);
+	pthread_join(thread, &result);
+	ck_assert_ptr_null(result);
+	fflush(NULL);
+	pid = fork();
+	if (!pid)
+		_exit(func(v) ? 1 : 0);
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert_int_eq(status, 0);
+}
+
 /* The handle belongs to its thread until that ends, and not to a child of a fork. */
 START_TEST(owner)
 {
@@ -847,33 +866,15 @@ START_TEST(owner)
 	pthread_t thread;
 	uint64_t value;
 	void *result;
-	int status;
-	pid_t pid;
 
-	pthread_create(&thread, NULL, read_as_foreign, v);
-	pthread_join(thread, &result);
-	ck_assert_ptr_null(result);
-	fflush(NULL);
-	pid = fork();
-	if (!pid)
-		_exit(read_as_foreign(v) ? 1 : 0);
-	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
-	ck_assert_int_eq(status, 0);
+	refuse_foreign(read_as_foreign, v);
 	vperfctr_close(v);
 
 	/* The same with software events only, of which no counter is read. */
 	setup();
 	v = open_ok("task-clock");
 	ck_assert_int_eq(vperfctr_read_soft(v, VPERFCTR_SOFT_TASK_CLOCK, &value), 0);
-	pthread_create(&thread, NULL, read_soft_as_foreign, v);
-	pthread_join(thread, &result);
-	ck_assert_ptr_null(result);
-	fflush(NULL);
-	pid = fork();
-	if (!pid)
-		_exit(read_soft_as_foreign(v) ? 1 : 0);
-	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
-	ck_assert_int_eq(status, 0);
+	refuse_foreign(read_soft_as_foreign, v);
 	vperfctr_close(v);
 
 	setup();
@@ -904,12 +905,8 @@ static void spoil_page(void)
 START_TEST(user_reads)
 {
 	struct vperfctr *v;
-	pthread_t thread;
 	uint64_t pmc[2];
 	unsigned int reads;
-	void *result;
-	int status;
-	pid_t pid;
 
 	k.user_reads = true;
 	v = open_ok("instructions:u,cycles:u,task-clock");
@@ -935,15 +932,7 @@ START_TEST(user_reads)
 	ck_assert_uint_eq(k.reads, reads);
 
 	/* Other threads and children may not. */
-	pthread_create(&thread, NULL, read_as_foreign, v);
-	pthread_join(thread, &result);
-	ck_assert_ptr_null(result);
-	fflush(NULL);
-	pid = fork();
-	if (!pid)
-		_exit(read_as_foreign(v) ? 1 : 0);
-	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
-	ck_assert_int_eq(status, 0);
+	refuse_foreign(read_as_foreign, v);
 
 	/* The kernel reads: an event stands still, or has lost time, or may not be read any more. */
 	reads = k.reads;

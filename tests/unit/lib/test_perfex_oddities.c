@@ -20,14 +20,6 @@ static uint64_t offset_of(const char *file, const char *function)
 	return offset_of_symbol(file, condition);
 }
 
-static void write_text(const char *name, const char *content)
-{
-	FILE *f = fopen(in_dir(name), "w");
-
-	fputs(content, f);
-	fclose(f);
-}
-
 static void setup(void)
 {
 	command_setup();

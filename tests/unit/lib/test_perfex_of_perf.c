@@ -591,14 +591,6 @@ START_TEST(script)
 }
 END_TEST
 
-static void write_text(const char *name, const char *content)
-{
-	FILE *f = fopen(in_dir(name), "w");
-
-	fputs(content, f);
-	fclose(f);
-}
-
 START_TEST(diff_of_counts)
 {
 	write_text("a", "{\"counter-value\" : \"1000.000000\", \"unit\" : \"\", \"event\" : \"cycles\"}\n"

@@ -18,14 +18,6 @@
 
 static char text[65536];
 
-static void write_file(const char *name, const char *content)
-{
-	FILE *f = fopen(in_dir(name), "w");
-
-	fputs(content, f);
-	fclose(f);
-}
-
 static void is_old(const char *name)
 {
 	slurp(name, text, sizeof(text));
@@ -121,14 +113,14 @@ START_TEST(failing_run)
 	static const char *const names[] = { "file", "file.svg", "file.html" };
 	unsigned int i;
 
-	write_file("in", "no counts\n");
+	write_text("in", "no counts\n");
 	/* There is none before, and none after, unless others may add to it. */
 	ck_assert_int_ge(run_failing((unsigned int)_i, "file"), 125);
 	for (i = 0; i < 3 && (!failing[_i].args[2] || strcmp(failing[_i].args[2], "--append")); i++)
 		ck_assert_msg(access(in_dir(names[i]), F_OK), "an empty file is left");
 	is_clean();
 	for (i = 0; i < 3; i++)
-		write_file(names[i], OLD);
+		write_text(names[i], OLD);
 	chmod(in_dir("file"), 0640);
 	ck_assert_int_ge(run_failing((unsigned int)_i, "file"), 125);
 	for (i = 0; i < 3; i++)
@@ -145,8 +137,8 @@ END_TEST
 /* gnuplot is missing, or fails. */
 START_TEST(failing_plot)
 {
-	write_file("in", "{\"interval\" : 1.0, \"counter-value\" : \"1\", \"unit\" : \"\", \"event\" : \"x\"}\n");
-	write_file("file.svg", OLD);
+	write_text("in", "{\"interval\" : 1.0, \"counter-value\" : \"1\", \"unit\" : \"\", \"event\" : \"x\"}\n");
+	write_text("file.svg", OLD);
 	setenv("PATH", dir, 1);
 	ck_assert_int_eq(perfex("plot", (char *)in_dir("in"), "-o", (char *)in_dir("file.svg")), 125);
 	is_message("gnuplot, which draws, is not installed");
@@ -250,11 +242,11 @@ START_TEST(no_room)
 
 	snprintf(file, sizeof(file), "%s", in_dir(name));
 	write_inputs();
-	write_file(name, OLD);
+	write_text(name, OLD);
 	/* There is enough to write. */
 	ck_assert_int_eq(run_full(full[_i], file), 0);
 	ck_assert_int_gt(status_of(name).st_size, ROOM);
-	write_file(name, OLD);
+	write_text(name, OLD);
 	most_written = ROOM;
 	ck_assert_int_eq(run_full(full[_i], file), 125);
 	is_message(": File too large");
@@ -279,7 +271,7 @@ START_TEST(interrupted)
 		struct stat st;
 
 		if (i)
-			write_file("file", OLD);
+			write_text("file", OLD);
 		pid = start(ARGV("merge", (char *)in_dir("fifo"), "-o", (char *)in_dir("file")));
 		close(open(in_dir("fifo"), O_WRONLY));
 		ck_assert_int_eq(waitpid(pid, &wstatus, 0), pid);
@@ -300,7 +292,7 @@ END_TEST
 /* A file that is read is not replaced. */
 START_TEST(input_as_output)
 {
-	write_file("file", "{\"counter-value\" : \"1\", \"unit\" : \"\", \"event\" : \"x\"}\n");
+	write_text("file", "{\"counter-value\" : \"1\", \"unit\" : \"\", \"event\" : \"x\"}\n");
 	ck_assert_int_eq(perfex("merge", (char *)in_dir("file"), "-o", (char *)in_dir("file")), 125);
 	is_message("is one of the files to read, and -o would replace it: name another");
 	slurp("file", text, sizeof(text));
@@ -315,7 +307,7 @@ START_TEST(file_is_kept)
 {
 	struct stat before, after;
 
-	write_file("file", OLD);
+	write_text("file", OLD);
 	chmod(in_dir("file"), 0640);
 	if (!geteuid())
 		ck_assert_int_eq(chown(in_dir("file"), 12345, 23456), 0);
@@ -329,7 +321,7 @@ START_TEST(file_is_kept)
 	/* a link */
 	ck_assert_int_eq(rename(in_dir("file"), in_dir("target")), 0);
 	ck_assert_int_eq(symlink("target", in_dir("file")), 0);
-	write_file("target", OLD);
+	write_text("target", OLD);
 	ck_assert_int_eq(counted(), 0);
 	is_new("target");
 	ck_assert(S_ISLNK(status_of("file").st_mode));
@@ -342,7 +334,7 @@ START_TEST(file_is_kept)
 	/* another name of the same file */
 	unlink(in_dir("file"));
 	ck_assert_int_eq(link(in_dir("target"), in_dir("file")), 0);
-	write_file("target", OLD);
+	write_text("target", OLD);
 	ck_assert_int_eq(counted(), 0);
 	is_new("target");
 	ck_assert_uint_eq(status_of("file").st_ino, status_of("target").st_ino);
@@ -355,7 +347,7 @@ START_TEST(fixed_directory)
 {
 	pid_t pid;
 
-	write_file("file", OLD "and more that is longer than the counts " OLD OLD OLD OLD OLD OLD);
+	write_text("file", OLD "and more that is longer than the counts " OLD OLD OLD OLD OLD OLD);
 	chmod(in_dir("file"), 0666);
 	redirect("out", STDOUT_FILENO);
 	redirect("err", STDERR_FILENO);
@@ -384,7 +376,7 @@ START_TEST(intervals_are_seen)
 {
 	char command[256];
 
-	write_file("file", OLD);
+	write_text("file", OLD);
 	snprintf(command, sizeof(command), "grep -q precious %s || exit 3; until grep -q cycles %s; do sleep 0.02; done",
 		 in_dir("file"), in_dir("file"));
 	ck_assert_int_eq(perfex("-I200", "-x,", "-ecycles:u", "-o", (char *)in_dir("file"), "sh", "-c", command), 0);
@@ -422,7 +414,7 @@ START_TEST(new_file_is_replaced)
 	ck_assert_int_eq(output_open(&o, in_dir("file"), 0, &e), 0);
 	ck_assert_int_eq(o.way, OUTPUT_NEW);
 	ck_assert_int_eq(rename(in_dir("file"), in_dir("moved")), 0);
-	write_file("file", OLD);
+	write_text("file", OLD);
 	ck_assert_int_eq(output_close(&o, false), 0);
 	is_old("file");
 }
@@ -486,7 +478,7 @@ START_TEST(temporary_names)
 	struct output o;
 	struct error e;
 
-	write_file("file", OLD);
+	write_text("file", OLD);
 	ck_assert_int_eq(output_open(&o, in_dir("file"), 0, &e), 0);
 	ck_assert_int_eq(o.way, OUTPUT_RENAME);
 	strcpy(first, o.temp);
@@ -507,8 +499,8 @@ START_TEST(link_appears)
 {
 	char command[256];
 
-	write_file("target", OLD);
-	write_file("file", OLD);
+	write_text("target", OLD);
+	write_text("file", OLD);
 	snprintf(command, sizeof(command), "ln -sf target %s", in_dir("file"));
 	ck_assert_int_eq(perfex("-x,", "-ecycles:u", "-o", (char *)in_dir("file"), "sh", "-c", command), 0);
 	is_old("target");

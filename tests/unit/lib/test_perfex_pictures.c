@@ -25,21 +25,6 @@ static const char *fmt(const char *format, ...)
 	return buf;
 }
 
-static char *write_file(const char *name, const char *content)
-{
-	/* These are valid longer than those of in_dir(). */
-	static char paths[4][128], *path;
-	static unsigned int next;
-	FILE *f = fopen(in_dir(name), "w");
-
-	ck_assert_ptr_nonnull(f);
-	fputs(content, f);
-	fclose(f);
-	path = paths[next++ % 4];
-	snprintf(path, sizeof(paths[0]), "%s", in_dir(name));
-	return path;
-}
-
 #define COUNT(at, cpu, event, count, unit, ratio, ratio_unit) \
 	"{\"interval\" : " at ", \"cpu\" : \"" cpu "\", \"counter-value\" : \"" count "\", \"unit\" : \"" \
 	unit "\", \"event\" : \"" event "\", \"metric-value\" : " ratio ", \"metric-unit\" : \"" ratio_unit "\"}\n"
@@ -73,7 +58,7 @@ static unsigned int occurrences(const char *in, const char *what)
 
 START_TEST(svg)
 {
-	char *counts = write_file("counts", intervals);
+	char *counts = write_text("counts", intervals);
 
 	ck_assert_int_eq(perfex("plot", counts, "-o", (char *)in_dir("a.svg")), 0);
 	ck_assert_str_eq(err, "");
@@ -99,7 +84,7 @@ START_TEST(svg)
 	ck_assert_uint_eq(occurrences(text, "<g id=\"gnuplot_plot_"), 1);
 	ck_assert_uint_eq(occurrences(text, "instructions"), 0);
 	/* One curve of all */
-	ck_assert_int_eq(perfex("plot", write_file("counts", "{\"interval\" : 1, \"counter-value\" : \"5\", \"event\" : \"x\"}\n"),
+	ck_assert_int_eq(perfex("plot", write_text("counts", "{\"interval\" : 1, \"counter-value\" : \"5\", \"event\" : \"x\"}\n"),
 				"-o", (char *)in_dir("a.svg")), 0);
 	slurp("a.svg", text, sizeof(text));
 	shows(">x per second<");
@@ -110,7 +95,7 @@ END_TEST
 /* The page has all numbers: rates, ratios, and what was not counted. */
 START_TEST(html)
 {
-	ck_assert_int_eq(perfex("plot", write_file("counts", intervals), "-o", (char *)in_dir("a.html")), 0);
+	ck_assert_int_eq(perfex("plot", write_text("counts", intervals), "-o", (char *)in_dir("a.html")), 0);
 	slurp("a.html", text, sizeof(text));
 	ck_assert_int_eq(strncmp(text, "<!DOCTYPE html>", 15), 0);
 	shows("<svg");
@@ -162,7 +147,7 @@ static const struct {
 
 START_TEST(unreadable_files)
 {
-	ck_assert_int_eq(perfex("plot", write_file("counts", unreadable[_i].content), "-o", (char *)in_dir("a.svg")), 125);
+	ck_assert_int_eq(perfex("plot", write_text("counts", unreadable[_i].content), "-o", (char *)in_dir("a.svg")), 125);
 	is_message(unreadable[_i].message);
 }
 END_TEST
@@ -198,12 +183,12 @@ END_TEST
 
 START_TEST(without_gnuplot)
 {
-	char *counts = write_file("counts", intervals);
+	char *counts = write_text("counts", intervals);
 
 	setenv("PATH", dir, 1);
 	ck_assert_int_eq(perfex("plot", counts, "-o", (char *)in_dir("a.svg")), 125);
 	is_message("gnuplot, which draws, is not installed: sudo apt install gnuplot-nox");
-	write_file("gnuplot", "#!/bin/sh\nexit 1\n");
+	write_text("gnuplot", "#!/bin/sh\nexit 1\n");
 	chmod(in_dir("gnuplot"), 0700);
 	ck_assert_int_eq(perfex("plot", counts, "-o", (char *)in_dir("a.svg")), 125);
 	is_message("gnuplot has not drawn the picture: it must be version 5 or later");
@@ -223,7 +208,7 @@ START_TEST(hostile_names)
 	ck_assert_ptr_nonnull(getcwd(here, sizeof(here)));
 	ck_assert_int_eq(chdir(dir), 0);
 	for (i = 0; i < ARRAY_SIZE(names); i++) {
-		snprintf(name, sizeof(name), "%s", write_file(names[i], intervals));
+		snprintf(name, sizeof(name), "%s", write_text(names[i], intervals));
 		ck_assert_int_eq(perfex("plot", name, "-o", (char *)in_dir("a.html")), 0);
 		ck_assert_int_ne(access(in_dir("y"), F_OK), 0);
 		slurp("a.html", text, sizeof(text));
@@ -237,7 +222,7 @@ START_TEST(hostile_names)
 		unlink(name);
 	}
 	/* An event's name. */
-	ck_assert_int_eq(perfex("plot", write_file("counts", "{\"interval\" : 1, \"counter-value\" : \"5\", \"event\" : \"x'\\nsystem 'touch y'\\u202e\"}\n"),
+	ck_assert_int_eq(perfex("plot", write_text("counts", "{\"interval\" : 1, \"counter-value\" : \"5\", \"event\" : \"x'\\nsystem 'touch y'\\u202e\"}\n"),
 				"-o", (char *)in_dir("a.svg")), 0);
 	ck_assert_int_ne(access(in_dir("y"), F_OK), 0);
 	slurp("a.svg", text, sizeof(text));
@@ -276,9 +261,9 @@ END_TEST
 
 START_TEST(merge)
 {
-	char *a = write_file("a", ONE("cycles", "9007199254740993.000000") CLOCK("1.500000") METRIC("ipc", "1.0"));
-	char *b = write_file("b", ONE("cycles", "2.000000") CLOCK("2.500000") METRIC("ipc", "2.0"));
-	char *c = write_file("c", OF("0", "cycles", "3.000000") OF("1", "cycles", "1.000000") CLOCK("5") METRIC("ipc", "3.0"));
+	char *a = write_text("a", ONE("cycles", "9007199254740993.000000") CLOCK("1.500000") METRIC("ipc", "1.0"));
+	char *b = write_text("b", ONE("cycles", "2.000000") CLOCK("2.500000") METRIC("ipc", "2.0"));
+	char *c = write_text("c", OF("0", "cycles", "3.000000") OF("1", "cycles", "1.000000") CLOCK("5") METRIC("ipc", "3.0"));
 
 	ck_assert_int_eq(perfex("merge", a, b, c, "-j"), 0);
 	ck_assert_str_eq(err, "");
@@ -312,7 +297,7 @@ static const struct {
 
 START_TEST(unlike_files)
 {
-	ck_assert_int_eq(perfex("merge", write_file("a", unlike[_i].a), write_file("b", unlike[_i].b)), 125);
+	ck_assert_int_eq(perfex("merge", write_text("a", unlike[_i].a), write_text("b", unlike[_i].b)), 125);
 	is_message(unlike[_i].message);
 	ck_assert_str_eq(out, "");
 }

@@ -20,20 +20,6 @@ static char text[65536];
 /* A terminal would change its title, and go on in red. */
 #define COMMANDS	"\x1b]0;title\x07\x1b[31m"
 
-static char *write_file(const char *name, const char *content)
-{
-	static char paths[4][128], *path;
-	static unsigned int next;
-	FILE *f = fopen(in_dir(name), "w");
-
-	ck_assert_ptr_nonnull(f);
-	fputs(content, f);
-	fclose(f);
-	path = paths[next++ % 4];
-	snprintf(path, sizeof(paths[0]), "%s", in_dir(name));
-	return path;
-}
-
 /* Nothing that perfex has printed is a control, but for tabs and the ends of lines. */
 static void is_plain(const char *printed)
 {
@@ -59,7 +45,7 @@ static const char *const words[] = {
 
 START_TEST(words_of_counts)
 {
-	char *a = write_file("a", words[_i]);
+	char *a = write_text("a", words[_i]);
 
 	perfex("merge", a, a);
 	is_plain(out);
@@ -77,8 +63,8 @@ END_TEST
 /* "perfex merge /home/USER/" and a star: the names are those of the user. */
 START_TEST(names_of_files)
 {
-	char *few = write_file("few" COMMANDS, "{\"counter-value\" : \"1\", \"unit\" : \"\", \"event\" : \"a\"}\n");
-	char *many = write_file("many" COMMANDS, "{\"counter-value\" : \"9\", \"unit\" : \"\", \"event\" : \"a\"}\n");
+	char *few = write_text("few" COMMANDS, "{\"counter-value\" : \"1\", \"unit\" : \"\", \"event\" : \"a\"}\n");
+	char *many = write_text("many" COMMANDS, "{\"counter-value\" : \"9\", \"unit\" : \"\", \"event\" : \"a\"}\n");
 
 	ck_assert_int_eq(perfex("merge", few, many), 0);
 	has(out, "few?]0;");
@@ -135,9 +121,9 @@ START_TEST(numbers)
 	for (i = 0; i < ARRAY_SIZE(values); i++)
 		for (k = 0; k < ARRAY_SIZE(values); k++) {
 			snprintf(content, sizeof(content), "{\"counter-value\" : \"%s\", \"unit\" : \"\", \"event\" : \"a\"}\n", values[i]);
-			a = write_file("a", content);
+			a = write_text("a", content);
 			snprintf(content, sizeof(content), "{\"counter-value\" : \"%s\", \"unit\" : \"\", \"event\" : \"a\"}\n", values[k]);
-			b = write_file("b", content);
+			b = write_text("b", content);
 			ck_assert_int_eq(perfex("diff", a, b), 0);
 			ck_assert_uint_lt(strlen(out), 300);
 			has_not(out, "18,446,744,073,709,551,6");
@@ -152,7 +138,7 @@ START_TEST(numbers)
 			has_not(out, "inf,");
 			has_not(out, "inf}");
 		}
-	a = write_file("a", "{\"counter-value\" : \"1.7e308\", \"unit\" : \"\", \"event\" : \"a\"}\n");
+	a = write_text("a", "{\"counter-value\" : \"1.7e308\", \"unit\" : \"\", \"event\" : \"a\"}\n");
 	ck_assert_int_eq(perfex("merge", a, a), 125);
 	is_message("is no count");
 }
@@ -183,7 +169,7 @@ END_TEST
 /* More than diff takes, of which the first ones have no value. */
 START_TEST(too_many_counts)
 {
-	char *few = write_file("few", "{\"counter-value\" : \"1\", \"unit\" : \"\", \"event\" : \"a\"}\n");
+	char *few = write_text("few", "{\"counter-value\" : \"1\", \"unit\" : \"\", \"event\" : \"a\"}\n");
 	FILE *f = fopen(in_dir("many"), "w");
 	unsigned int i;
 
@@ -209,8 +195,8 @@ static void check_memory(void)
 /* A line without end: a hole, which has no bytes on the disk. */
 START_TEST(long_line)
 {
-	char *hole = write_file("hole", "{\"counter-value\" : \"1\", \"unit\" : \"");
-	char *counts = write_file("counts", "{\"counter-value\" : \"1\", \"unit\" : \"\", \"event\" : \"a\"}\n");
+	char *hole = write_text("hole", "{\"counter-value\" : \"1\", \"unit\" : \"");
+	char *counts = write_text("counts", "{\"counter-value\" : \"1\", \"unit\" : \"\", \"event\" : \"a\"}\n");
 
 	ck_assert_int_eq(truncate(hole, (off_t)2 << 30), 0);
 	ck_assert_int_eq(perfex("merge", counts, hole), 125);
@@ -332,7 +318,7 @@ END_TEST
 /* Another user has put a pipe where root reads.  Only root can make such a pipe here. */
 START_TEST(pipe_of_another)
 {
-	char *counts = write_file("counts", "{\"counter-value\" : \"1\", \"unit\" : \"\", \"event\" : \"a\"}\n"), pipe[128];
+	char *counts = write_text("counts", "{\"counter-value\" : \"1\", \"unit\" : \"\", \"event\" : \"a\"}\n"), pipe[128];
 
 	snprintf(pipe, sizeof(pipe), "%s", in_dir("pipe"));
 	ck_assert_int_eq(mkfifo(pipe, 0666), 0);
