@@ -506,7 +506,7 @@ static bool put_feature(struct writer *x, unsigned int feature)
 		put_build_ids(x);
 		return x->paths.nr > 1;
 	case PERF_DATA_NRCPUS:
-		/* hotspot 1.3 has a table of so many CPUs, and crashes if a sample has another. */
+		/* hotspot 1.3 has a table of these, and crashes if a sample has another CPU. */
 		put32(x, host->cpus ? host->cpus : x->nrcpus);
 		put32(x, host->cpus ? host->online : x->nrcpus);
 		return host->cpus || x->nrcpus;
