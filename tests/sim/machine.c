@@ -1589,7 +1589,7 @@ void sim_sleep_on(const void *key, u64 until)
 
 void sim_sleep_until(const void *key, u64 until)
 {
-	sim_sleep_on(key, min(until, now + 100000));
+	sim_sleep_on(key, min(until, now + 20 * NSEC_PER_MSEC));
 }
 
 static struct task_struct *pick_next(struct sim_cpu *cpu)

@@ -779,7 +779,7 @@ void user_wait(struct task_struct *task)
 
 	current->sim->regs.user = false;
 	while (!task->exit_state)
-		sim_sleep_until(task, sim_ns() + NSEC_PER_SEC);
+		sim_sleep_on(task, sim_ns() + NSEC_PER_SEC);
 	put_task_struct(task);
 	if (was_user)
 		sim_return_to_user();
@@ -903,7 +903,7 @@ static bool end_other_threads(void)
 			send_sig(SIGKILL, task, 1);
 	}
 	while (process->nr_threads > 1)
-		sim_sleep_until(process, sim_ns() + NSEC_PER_SEC);
+		sim_sleep_on(process, sim_ns() + NSEC_PER_SEC);
 	process->execs = NULL;
 	sim_may_lose_cpu("de_thread");
 	current->pid = process->pid;
@@ -1280,7 +1280,7 @@ bool user_ptrace_stop(struct task_struct *task)
 	task->parent = current;
 	task->sim->stop = true;
 	while (!is_stopped_or_dead(task))
-		sim_sleep_until(task, sim_ns() + NSEC_PER_SEC);
+		sim_sleep_on(task, sim_ns() + NSEC_PER_SEC);
 	sim_return_to_user();
 	return !task->exit_state;
 }
