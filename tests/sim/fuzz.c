@@ -1669,7 +1669,7 @@ static void run_program(void *arg)
 		if (tasks[i]->task)
 			put_task_struct(tasks[i]->task);
 	}
-	sim_unload_module();
+	sim_unload_module(NULL);
 	(void)arg;
 }
 

@@ -913,7 +913,7 @@ static u64 switches_of_pce_thread(unsigned long cpu)
 {
 	struct task_struct *task;
 
-	for_each_process(task) {
+	for (task = sim_tasks; task; task = task->next_task) {
 		if (!strcmp(task->sim->name, "vperfctr/N") && task->sim->arg == (void *)cpu)
 			return switches_of(task);
 	}

@@ -229,6 +229,7 @@ void cpu_relax(void);
 
 typedef struct { int counter; } atomic_t;
 typedef struct { s64 counter __attribute__((__aligned__(8))); } atomic64_t;
+#define ATOMIC_INIT(n)		{ n }
 #define ATOMIC64_INIT(v)	{ (v) }
 #define atomic_read(v)		READ_ONCE((v)->counter)
 #define atomic_read_acquire(v)	atomic_read(v)
@@ -398,6 +399,7 @@ static inline void list_splice_init(struct list_head *list, struct list_head *he
 	INIT_LIST_HEAD(list);
 }
 
+#define list_entry(p, type, member) container_of(p, type, member)
 #define list_empty(head)	(READ_ONCE((head)->next) == (head))
 #define list_empty_careful(head) list_empty(head)
 #define list_first_entry(head, type, member) container_of((head)->next, type, member)
@@ -624,6 +626,14 @@ int mutex_lock_killable(struct mutex *m);
 void mutex_unlock(struct mutex *m);
 bool refcount_dec_and_mutex_lock(refcount_t *r, struct mutex *m);
 
+struct rw_semaphore { unsigned int readers; bool writer; };
+#define DECLARE_RWSEM(name)	struct rw_semaphore name
+#define rwsem_is_locked(s)	({ SIM_STEP("rwsem_is_locked"); (s)->readers || (s)->writer; })
+void down_read(struct rw_semaphore *s);
+void up_read(struct rw_semaphore *s);
+void down_write(struct rw_semaphore *s);
+void up_write(struct rw_semaphore *s);
+
 typedef struct { unsigned int sequence; } seqcount_t;
 #define seqcount_init(s)	((s)->sequence = 0)
 /* The code between these may race, as it does for KCSAN: a reader repeats what it has read. */
@@ -650,6 +660,7 @@ void call_rcu(struct rcu_head *rcu, void (*func)(struct rcu_head *));
 void sim_kfree_rcu(struct rcu_head *rcu, void *p);
 #define kfree_rcu(p, member)	sim_kfree_rcu(&(p)->member, p)
 void synchronize_rcu(void);
+void synchronize_rcu_tasks(void);
 void rcu_barrier(void);
 #define rcu_access_pointer(p)	READ_ONCE(p)
 #define rcu_dereference(p)	READ_ONCE(p)
@@ -937,7 +948,7 @@ void kthread_unuse_mm(struct mm_struct *mm);
 #define SIM_NSIG		64
 #define valid_signal(sig)	((sig) >= 0 && (sig) <= SIM_NSIG)
 struct kernel_siginfo { int si_signo, si_errno, si_code; u32 si_pid, si_uid; };
-struct signal_struct;			/* a process: see sim.h */
+struct signal_struct;
 struct task_struct {
 	struct hlist_head preempt_notifiers;
 	unsigned long nvcsw, nivcsw, min_flt, maj_flt;
@@ -952,6 +963,7 @@ struct task_struct {
 	struct signal_struct *signal;
 	const struct cred *cred;
 	raw_spinlock_t pi_lock;
+	raw_spinlock_t alloc_lock;
 	struct cpumask cpus_mask;
 	pid_t pid, pid_in_ns;			/* in the initial namespace, and in its own */
 	struct task_struct *next_task;		/* all tasks */
@@ -960,14 +972,36 @@ struct task_struct {
 	atomic_t usage;
 	struct rcu_head rcu;
 };
+/* A process.  The module needs the first member only. */
+struct signal_struct {
+	struct rw_semaphore exec_update_lock;
+	pid_t pid;
+	pid_t shares;			/* the process that had its memory first; 0: this one */
+	struct task_struct *threads;
+	struct task_struct *first;	/* if it has ended before the last one */
+	struct rcu_head rcu;
+	unsigned int nr_threads;
+	unsigned int refs;		/* tasks that are not freed */
+	struct pid_namespace *ns;	/* NULL: the initial one */
+	struct task_struct *execs;	/* the thread that the others end for */
+	struct file *fd[64];
+	bool fd_used[64];
+};
+
 extern struct task_struct *sim_tasks;
 struct task_struct *sim_current(void);
 #define TASK_COMM_LEN		16
 struct task_struct *sim_first_thread(const struct task_struct *task);
 #define current			sim_current()
 struct task_struct **sim_task_of(unsigned int cpu);
+/* The task's mm does not change meanwhile, but for a kernel thread's. */
+#define task_lock(t)		raw_spin_lock(&(t)->alloc_lock)
+#define task_unlock(t)		raw_spin_unlock(&(t)->alloc_lock)
 #define task_cpu(t)		READ_ONCE((t)->cpu)
-#define for_each_process(t)	for (t = sim_tasks; t; t = t->next_task)
+/* A process is one of its threads that live. */
+struct task_struct *sim_next_process(const struct task_struct *task);
+extern unsigned int sim_walks_of_processes;
+#define for_each_process(t)	for (t = sim_next_process(NULL); t; t = sim_next_process(t))
 #define for_each_thread(p, t)	for (t = sim_first_thread(p); t; t = t->next_thread)
 void get_task_struct(struct task_struct *task);
 void put_task_struct(struct task_struct *task);

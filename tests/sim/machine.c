@@ -1379,6 +1379,40 @@ void mutex_unlock(struct mutex *m)
 	sim_wake_up(m);
 }
 
+void down_read(struct rw_semaphore *s)
+{
+	might_sleep();
+	while (s->writer)
+		sim_sleep_on(s, 0);
+	s->readers++;
+}
+
+void up_read(struct rw_semaphore *s)
+{
+	SIM_STEP("up_read");
+	sim_require(s->readers, "a semaphore is released that is not held");
+	sim_drain();
+	s->readers--;
+	sim_wake_up(s);
+}
+
+void down_write(struct rw_semaphore *s)
+{
+	might_sleep();
+	while (s->writer || s->readers)
+		sim_sleep_on(s, 0);
+	s->writer = true;
+}
+
+void up_write(struct rw_semaphore *s)
+{
+	SIM_STEP("up_write");
+	sim_require(s->writer, "a semaphore is released that is not held");
+	sim_drain();
+	s->writer = false;
+	sim_wake_up(s);
+}
+
 bool refcount_dec_and_mutex_lock(refcount_t *r, struct mutex *m)
 {
 	if (refcount_dec_not_one(r))
@@ -1579,6 +1613,7 @@ bool wq_has_sleeper(wait_queue_head_t *w)
 /* Sleep until a wake-up for the key, or a time.  The caller has just checked, without a step. */
 void sim_sleep_on(const void *key, u64 until)
 {
+	current->sim->holdout = false;
 	current->sim->key = key;
 	current->sim->until = until;
 	if (until)
@@ -1831,6 +1866,7 @@ struct task_struct *sim_make_task(const char *name, void (*func)(void *), void *
 	task->cpus_mask = sim_possible_mask;
 	task->usage.counter = 1;
 	raw_spin_lock_init(&task->pi_lock);
+	raw_spin_lock_init(&task->alloc_lock);
 	sim_watch_notifiers(t);
 	t->state = SIM_SLEEPS;
 	return task;
@@ -1909,6 +1945,7 @@ void sim_die(void)
 {
 	struct sim_task *t = current->sim;
 
+	t->holdout = false;
 	*t->link = current->next_task;
 	if (current->next_task)
 		current->next_task->sim->link = t->link;

@@ -21,6 +21,8 @@ static void main_of_machine(void *arg)
 		sim_load_badly();
 		return;
 	}
+	if (scenario->before)
+		scenario->before();
 	sim_load_module();
 	sim_explore_scenario(true);
 	sim_failures.alloc = scenario->alloc;
@@ -33,9 +35,9 @@ static void main_of_machine(void *arg)
 	sim_failures.calls = 0;
 	sim_explore_scenario(false);
 	/* Both in turn: an unload that comes at once ends what has been left, too. */
-	if (!sim_random(3))
+	if (!scenario->after && !sim_random(3))
 		sim_check_rest();
-	sim_unload_module();
+	sim_unload_module(scenario->after);
 	(void)arg;
 }
 

@@ -75,6 +75,7 @@ void mmput(struct mm_struct *mm)
 	sim_not_realtime("the memory of a process");
 	while (mm->vmas)
 		unmap(mm->vmas);
+	sim_end_perf_maps(mm);
 	sim_require(!mm->context.perf_rdpmc_allowed.counter, "a process ends with the right to RDPMC");
 	sim_nr_mms--;
 	mmdrop(mm);
@@ -505,6 +506,28 @@ struct task_struct *sim_first_thread(const struct task_struct *task)
 	return task->signal ? task->signal->threads : NULL;
 }
 
+unsigned int sim_walks_of_processes;
+
+/* Kernel threads are no processes here: they have no signal_struct. */
+static bool is_first_that_lives(const struct task_struct *task)
+{
+	const struct task_struct *thread = sim_first_thread(task);
+
+	while (thread && thread != task && thread->exit_state)
+		thread = thread->next_thread;
+	return thread == task && thread;
+}
+
+struct task_struct *sim_next_process(const struct task_struct *task)
+{
+	struct task_struct *next = task ? task->next_task : sim_tasks;
+
+	sim_walks_of_processes += !task;
+	while (next && !is_first_that_lives(next))
+		next = next->next_task;
+	return next;
+}
+
 void (*sim_reached)(const char *what);
 
 int get_nr_threads(const struct task_struct *task)
@@ -803,7 +826,9 @@ static void exit_mm(void)
 {
 	struct mm_struct *mm = current->mm;
 
+	task_lock(current);
 	current->mm = NULL;
+	task_unlock(current);
 	mmput(mm);
 }
 
@@ -989,7 +1014,7 @@ static void tell_name(const char *name)
 static void exec_as(bool privileged, struct cred *cred)
 {
 	struct linux_binprm bprm = { .secureexec = privileged };
-	struct mm_struct *old = current->mm;
+	struct mm_struct *old = current->mm, *mm;
 	pid_t old_pid = current->pid;
 
 	current->sim->regs.user = false;
@@ -1001,13 +1026,16 @@ static void exec_as(bool privileged, struct cred *cred)
 		return;
 	}
 	current->in_execve = 1;
-	preempt_disable();
-	current->mm = make_mm();
-	current->active_mm = current->mm;
-	sim_load_mm(current->mm);
-	preempt_enable();
+	down_write(&current->signal->exec_update_lock);
+	mm = make_mm();
+	task_lock(current);
+	current->mm = mm;
+	current->active_mm = mm;
+	sim_load_mm(mm);
+	task_unlock(current);
 	sim_may_lose_cpu("an exec has its new mm");
 	mmput(old);
+	up_write(&current->signal->exec_update_lock);
 	tell_name("program");
 	if (cred)
 		commit_cred(cred);

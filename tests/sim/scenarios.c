@@ -2050,6 +2050,38 @@ static void no_counters(void)
 	user_wait(sim_process("counts time", 1000, count_time, NULL));
 }
 
+/* ---- beside perf -------------------------------------------------------------------- */
+
+void sim_count_beside_perf(void *may_miss)
+{
+	struct sim_counts c;
+	u64 before, executed;
+	unsigned int i;
+	int fd, err;
+
+	fd = must(open_thread(0, VPERFCTR_OPEN_CREAT));
+	for (i = 0; i < 10; i++) {
+		err = sim_control(fd, 0);
+		sim_require(!err || err == -EBUSY, "CONTROL: %d", err);
+		before = current->sim->executed;
+		user_work(20);
+		user_sleep(100);
+		user_work(20);
+		if (err)
+			continue;
+		/* A CPU on which perf has just added an event is forbidden: see perf-claim.c. */
+		must(sim_read_counts(fd, &c, 0));
+		executed = current->sim->executed - before;
+		sim_require(c.own[1] == executed ||
+			    (may_miss && c.own[1] < executed && c.read.status & VPERFCTR_STATUS_FORBIDDEN),
+			    "counted %llu instructions, not %llu", c.own[1], executed);
+		must(user_ioctl(fd, VPERFCTR_UNLINK, NULL));
+		user_close(fd);
+		fd = must(open_thread(0, VPERFCTR_OPEN_CREAT));
+	}
+	user_close(fd);
+}
+
 /* ---- the table ---------------------------------------------------------------------------- */
 
 #define HYBRID	{ sim_big_core, .configure_other = sim_small_core, .others = 2 }
@@ -2314,6 +2346,10 @@ const struct scenario sim_scenarios[] = {
 	{ "count_cpus_p6", sim_count_cpus, 3, { sim_p6 } },
 	{ "sample_cpus_p6", sim_sample_cpus, 3, { sim_p6 } },
 	{ "page_version_6", page, 2, { sim_version_6 } },
+	{ "perf_competes", sim_perf_competes, 2, { .perf = true } },
+	{ "perf_maps", sim_perf_maps, 3, { .perf = true }, .before = sim_begin_maps },
+	{ "perf_maps_unload", sim_count_beside_maps, 3, { .perf = true }, .before = sim_begin_maps,
+	  .after = sim_end_maps },
 	{ "rights_with_perf", rights_with_perf, 3, { sim_version_6 } },
 	{ "moves_version_6", moves, 2, { sim_version_6, .counts_kernel = true } },
 	{ "count_cpus_version_6", sim_count_cpus, 3, { sim_version_6 } },

@@ -17,6 +17,8 @@ struct sim_counts { struct vperfctr_read read; u64 own[2], children[2]; };
 int sim_read_counts(int fd, struct sim_counts *c, u32 flags);
 /* The state has counted each instruction of current since the number of these was before. */
 void sim_check_counted(int fd, u64 before);
+/* A thread that counts whenever perf lets it.  may_miss: CPUs may be forbidden meanwhile */
+void sim_count_beside_perf(void *may_miss);
 /* A thread that reads its counter in user mode.  arg: not NULL: it ends without unmapping the page */
 void sim_read_inline(void *arg);
 /* Where allocations fail, the caller tries again. */
@@ -207,6 +209,8 @@ struct scenario {
 	struct sim_processor processor;
 	unsigned int alloc;		/* one allocation in this many fails; 0: none */
 	unsigned int load_fails;	/* the same while the module is loaded; there is no func */
+	void (*before)(void);		/* called before the module is loaded */
+	void (*after)(void);		/* called when the module has been removed: ends all tasks */
 	bool bad_parameter;		/* the module is loaded with one; likewise */
 	bool only_by_name;		/* not one of all */
 };

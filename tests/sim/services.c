@@ -469,6 +469,28 @@ void synchronize_rcu(void)
 		sim_sleep_on(&waiter.rcu, 0);
 }
 
+static bool any_holdout(void)
+{
+	const struct task_struct *task;
+
+	for (task = sim_tasks; task && !task->sim->holdout; task = task->next_task)
+		;
+	return task;
+}
+
+/* Wait until each task has slept by itself, or has been in user mode.  One caller at a time. */
+void synchronize_rcu_tasks(void)
+{
+	struct task_struct *task;
+
+	synchronize_rcu();
+	for (task = sim_tasks; task; task = task->next_task)
+		task->sim->holdout = task != current && task->sim->state == SIM_RUNNABLE &&
+				     !task->sim->regs.user && !(task->flags & PF_IDLE);
+	while (any_holdout())
+		sim_sleep_on(NULL, sim_ns() + 1000);
+}
+
 void rcu_barrier(void)
 {
 	synchronize_rcu();
@@ -1194,6 +1216,7 @@ void sim_load_module(void)
 {
 	struct block *block;
 
+	sim_module_is_gone = false;
 	sim_require(!sim_module_init(), "the module cannot be loaded");
 	for (block = blocks.next; block != &blocks; block = block->next)
 		block->loaded = true;
@@ -1258,11 +1281,16 @@ static void check_unloaded(void)
 		    sim_nr_creds, sim_nr_mms, sim_nr_files, sim_nr_user_tasks);
 }
 
+bool sim_module_is_gone;
+
 /* Wait for the last reference, as rmmod would find the module in use, and check what is left. */
-void sim_unload_module(void)
+void sim_unload_module(void (*after)(void))
 {
 	wait_for_users();
 	sim_module_exit();
+	sim_module_is_gone = true;
+	if (after)
+		after();
 	check_unloaded();
 }
 
@@ -1275,7 +1303,7 @@ void sim_try_to_load(unsigned int failures)
 	err = sim_module_init();
 	sim_failures.alloc = 0;
 	if (!err) {
-		sim_unload_module();
+		sim_unload_module(NULL);
 		return;
 	}
 	sim_require(err == -ENOMEM, "the module cannot be loaded: %d", err);

@@ -96,6 +96,7 @@ struct sim_task {
 	bool woken;			/* by its own name, asleep or not */
 	unsigned int rcu_depth;
 	u64 rcu_step;			/* of the outermost rcu_read_lock() */
+	bool holdout;			/* synchronize_rcu_tasks() waits for it */
 	int atomic;			/* kcsan_nestable_atomic_begin() */
 	struct sim_held mutexes;
 	/* The list of preempt notifiers: see notifiers.c. */
@@ -191,6 +192,7 @@ struct sim_processor {
 	bool exit_mm_first;		/* as kernels before 6.16, whose exit drops the mm first */
 	bool no_probe;			/* the kernel lets no kprobe be where a mapping is made */
 	u32 siblings;			/* bit mask: these CPUs are hyper-threads of one core */
+	bool perf;			/* perf has a driver, and the NMI watchdog runs (x86) */
 	bool perf_left;			/* perf has counted before, and has left its last values (x86) */
 };
 
@@ -304,7 +306,8 @@ void sim_kernel_boot(void);
 void sim_start_init(void);
 void sim_load_module(void);
 void sim_check_rest(void);
-void sim_unload_module(void);
+extern bool sim_module_is_gone;
+void sim_unload_module(void (*after)(void));	/* NULL: nothing is left to do after that */
 void sim_try_to_load(unsigned int failures);
 void sim_load_badly(void);
 void sim_smpboot_park(unsigned int cpu);
@@ -319,6 +322,7 @@ void sim_syscore_wake(void);
 struct vperfctr_ctr;
 
 void sim_start_hardware(void);		/* as sim_processor says */
+void sim_end_perf_maps(struct mm_struct *mm);	/* of an mm that ends */
 void sim_check_hardware(void);		/* after the unload */
 void sim_check_hardware_rests(void);	/* the module has no users */
 bool sim_is_hardware_reserved(void);
@@ -348,20 +352,6 @@ void sim_count_instructions(struct vperfctr_ctr *ctr);	/* those of user mode */
 void sim_count_kernel(struct vperfctr_ctr *ctr);	/* those of kernel mode, too */
 
 /* ---- processes, for scenarios (process.c) ---------------------------------- */
-
-struct signal_struct {
-	pid_t pid;
-	pid_t shares;			/* the process that had its memory first; 0: this one */
-	struct task_struct *threads;
-	struct task_struct *first;	/* if it has ended before the last one */
-	struct rcu_head rcu;
-	unsigned int nr_threads;
-	unsigned int refs;		/* tasks that are not freed */
-	struct pid_namespace *ns;	/* NULL: the initial one */
-	struct task_struct *execs;	/* the thread that the others end for */
-	struct file *fd[64];
-	bool fd_used[64];
-};
 
 /* Start a process of that user, or a thread of the caller's process. */
 /* Called with each process and thread before it can run, if set. */

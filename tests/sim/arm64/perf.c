@@ -147,6 +147,12 @@ static bool filter(struct pmu *pmu, int cpu)
 	return !cpumask_test_cpu(cpu, &to_arm_pmu(pmu)->supported_cpus);
 }
 
+/* No event gives user mode a right here. */
+void sim_end_perf_maps(struct mm_struct *mm)
+{
+	(void)mm;
+}
+
 /* ---- what the kernel calls ------------------------------------------------------------- */
 
 bool sim_perf_interrupt(void)
@@ -349,36 +355,6 @@ static void schedule_events(void *arg)
 	(void)arg;
 }
 
-static void count_beside_perf(void *arg)
-{
-	struct sim_counts c;
-	unsigned int i;
-	u64 before;
-	int fd, err;
-
-	fd = sim_must(sim_open(0, VPERFCTR_OPEN_CREAT));
-	for (i = 0; i < 10; i++) {
-		err = sim_control(fd, 0);
-		sim_require(!err || err == -EBUSY, "CONTROL: %d", err);
-		before = current->sim->executed;
-		user_work(20);
-		user_sleep(100);
-		user_work(20);
-		if (err)
-			continue;
-		/* No other state can be refused: perf has no pinned event. */
-		sim_must(sim_read_counts(fd, &c, 0));
-		sim_require(c.own[1] == current->sim->executed - before,
-			    "counted %llu instructions, not %llu", c.own[1],
-			    current->sim->executed - before);
-		sim_must(user_ioctl(fd, VPERFCTR_UNLINK, NULL));
-		user_close(fd);
-		fd = sim_must(sim_open(0, VPERFCTR_OPEN_CREAT));
-	}
-	user_close(fd);
-	(void)arg;
-}
-
 void sim_perf_competes(void)
 {
 	struct task_struct *task[2];
@@ -389,7 +365,7 @@ void sim_perf_competes(void)
 	for (nr_schedulers = 0; nr_schedulers < 2 * nr_cpu_ids; nr_schedulers++)
 		sim_kthread("perf", schedule_events, NULL, nr_schedulers % nr_cpu_ids, 0);
 	for (i = 0; i < 2; i++)
-		task[i] = sim_process("counts", 1000, count_beside_perf, NULL);
+		task[i] = sim_process("counts", 1000, sim_count_beside_perf, NULL);
 	for (i = 0; i < 2; i++)
 		user_wait(task[i]);
 	WRITE_ONCE(competition_ends, true);

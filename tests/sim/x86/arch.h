@@ -36,8 +36,12 @@ void release_perfctr_nmi(unsigned int msr);
 int reserve_evntsel_nmi(unsigned int msr);
 void release_evntsel_nmi(unsigned int msr);
 
-/* Only for this variable: the current task of any CPU. */
-#define per_cpu(current_task, cpu)	(*sim_task_of(cpu))
+/* Only for these variables, of which the first is the current task of any CPU. */
+#define per_cpu(var, cpu)		sim_per_cpu_##var(cpu)
+#define sim_per_cpu_current_task(cpu)	(*sim_task_of(cpu))
+#define sim_per_cpu_is_claimed(cpu)	(*per_cpu_ptr(&is_claimed, cpu))
+#define this_cpu_read(var)		SIM_ATOMIC(*this_cpu_ptr(&(var)))
+#define this_cpu_write(var, value)	(SIM_ATOMIC(*this_cpu_ptr(&(var))) = (value))
 
 #define X86_CR4_PCE			0x100
 bool sim_user_rdpmc(void);
@@ -47,5 +51,51 @@ void cr4_update_irqsoff(unsigned long set, unsigned long clear);
 enum { CPU_PM_ENTER, CPU_PM_ENTER_FAILED, CPU_PM_EXIT };
 #define cpu_pm_register_notifier(block)		({ (void)(block); 0; })
 #define cpu_pm_unregister_notifier(block)	((void)(block))
+
+/* ---- perf ----------------------------------------------------------------- */
+
+#define PERF_TYPE_HARDWARE	0
+#define PERF_COUNT_HW_CPU_CYCLES 0
+#define PERF_EVENT_FLAG_USER_READ_CNT 0x80000000
+
+struct perf_event_attr {
+	u32 type, size;
+	u64 config, sample_period;
+	bool disabled, pinned, exclude_guest, precise_ip, freq;
+};
+
+struct pmu;
+
+struct perf_event {
+	struct pmu *pmu;
+	struct perf_event_attr attr;
+	struct { int idx; u32 flags; } hw;
+	const void *owner;
+	struct list_head active_list;
+};
+
+#define is_sampling_event(event)	((event)->attr.sample_period)
+
+struct perf_cpu_pmu_context {
+	struct { struct list_head pinned_active; } epc;
+	int active_oncpu;
+};
+
+struct mm_struct;
+
+struct pmu {
+	struct perf_cpu_pmu_context **cpu_pmu_context;
+	void (*pmu_enable)(struct pmu *pmu);
+	void (*pmu_disable)(struct pmu *pmu);
+	int (*add)(struct perf_event *event, int flags);
+	void (*del)(struct perf_event *event, int flags);
+	void (*event_mapped)(struct perf_event *event, struct mm_struct *mm);
+	void (*event_unmapped)(struct perf_event *event, struct mm_struct *mm);
+	bool (*filter)(struct pmu *pmu, int cpu);
+};
+
+struct perf_event *perf_event_create_kernel_counter(struct perf_event_attr *attr, int cpu, void *task,
+						    void *overflow, void *context);
+int perf_event_release_kernel(struct perf_event *event);
 
 #endif /* SIM_ARCH_H */

@@ -47,9 +47,12 @@ void unregister_nmi_handler(unsigned int type, const char *name)
 	synchronize_rcu();
 }
 
+/* All handlers are called.  perf's has been registered first. */
 bool sim_handle_pmi(struct pt_regs *regs)
 {
-	return nmi_handler && nmi_handler(NMI_LOCAL, regs) == NMI_HANDLED;
+	bool handled = sim_perf_handles_nmi();
+
+	return (nmi_handler && nmi_handler(NMI_LOCAL, regs) == NMI_HANDLED) || handled;
 }
 
 bool sim_pmi_pending(unsigned int cpu)
@@ -210,37 +213,23 @@ static void refresh_pce(void *unused)
 /* A resume may have come before perf has told its CPU, which looks like rdpmc=2. */
 static bool perf_has_withdrawn;
 
-/*
- * mmap() and munmap() of an event of perf's cpu PMU, in the order of x86_pmu_event_mapped() and
- * x86_pmu_event_unmapped(): the number changes before the CPUs hear of it.
- */
-void sim_perf_map(void)
+/* x86_pmu_event_mapped(): the number changes before the CPUs hear of it. */
+void sim_pmu_mapped(struct perf_event *event, struct mm_struct *mm)
 {
-	struct mm_struct *mm = current->mm;
-
-	current->sim->regs.user = false;
-	mutex_lock(&mm->mmap_lock);
-	mm->perf_maps++;
-	if (atomic_add_return(1, &mm->context.perf_rdpmc_allowed) == 1)
+	if (event->hw.flags & PERF_EVENT_FLAG_USER_READ_CNT &&
+	    atomic_add_return(1, &mm->context.perf_rdpmc_allowed) == 1)
 		on_each_cpu_mask(&mm->cpus, refresh_pce, NULL, 1);
-	mutex_unlock(&mm->mmap_lock);
-	sim_return_to_user();
 }
 
-void sim_perf_unmap(void)
+/* x86_pmu_event_unmapped() */
+void sim_pmu_unmapped(struct perf_event *event, struct mm_struct *mm)
 {
-	struct mm_struct *mm = current->mm;
-
 	perf_has_withdrawn = true;
-	current->sim->regs.user = false;
-	mutex_lock(&mm->mmap_lock);
-	if (atomic_dec_and_test(&mm->context.perf_rdpmc_allowed)) {
+	if (event->hw.flags & PERF_EVENT_FLAG_USER_READ_CNT &&
+	    atomic_dec_and_test(&mm->context.perf_rdpmc_allowed)) {
 		sim_may_lose_cpu("perf has withdrawn the right to RDPMC, and not told the CPUs");
 		on_each_cpu_mask(&mm->cpus, refresh_pce, NULL, 1);
 	}
-	mm->perf_maps--;
-	mutex_unlock(&mm->mmap_lock);
-	sim_return_to_user();
 }
 
 static void set_pce(void *unused)
@@ -272,8 +261,16 @@ cycles_t get_cycles(void)
 	return model.cpu[sim_cpu].tsc;
 }
 
+static u64 executed[NR_CPUS];
+
+u64 sim_executed_here(void)
+{
+	return executed[sim_cpu];
+}
+
 void sim_run_instructions(u64 n, bool kernel)
 {
+	executed[sim_cpu] += n;
 	model_run(&(struct work) { .kernel = kernel, .instructions = n, .cycles = n });
 }
 
@@ -328,6 +325,11 @@ u64 sim_counter_values(u64 *value)
 	BUILD_BUG_ON(MODEL_MAX_PMCS + MODEL_MAX_FIXED > SIM_MAX_COUNTERS);
 	memcpy(value, cpu->pmc, sizeof(cpu->pmc));
 	memcpy(value + MODEL_MAX_PMCS, cpu->fixed, sizeof(cpu->fixed));
+	/* The watchdog's is no secret. */
+	if (sim_processor.perf) {
+		value[MODEL_MAX_PMCS + SIM_WATCHDOG_FIXED] = 0;
+		written &= ~BIT_ULL(MODEL_MAX_PMCS + SIM_WATCHDOG_FIXED);
+	}
 	cpu->written = 0;
 	cpu->fixed_written = 0;
 	return written;
@@ -357,9 +359,11 @@ void sim_check_hardware(void)
 		/* The registers of the others are lost. */
 		if (!fake_online[n])
 			continue;
-		sim_require(!model_interrupting(cpu) || !model_counting(cpu),
+		sim_check_perf(n);
+		sim_require(sim_processor.perf || !model_interrupting(cpu) || !model_counting(cpu),
 			    "counters of CPU %u run after the unload", n);
-		sim_require(cpu->lvtpc & APIC_LVT_MASKED, "LVTPC of CPU %u is not given back", n);
+		sim_require(sim_processor.perf ? cpu->lvtpc == APIC_DM_NMI : cpu->lvtpc & APIC_LVT_MASKED,
+			    "LVTPC of CPU %u is not given back", n);
 		sim_require(!sim_pmi_pending(n), "CPU %u is left with an NMI", n);
 	}
 }
@@ -500,6 +504,7 @@ void sim_start_hardware(void)
 	} else {
 		model_init(&config);
 	}
+	sim_start_perf();
 	model.on_access = access_step;
 	for (n = 0; sim_processor.perf_left && n < nr_cpu_ids; n++)
 		leave_counters(n);

@@ -37,6 +37,28 @@ void sim_no_counters(struct model_config *config);
 
 void sim_shut_down(void);
 
+/*
+ * perf.c: its driver and events, and what it does when an event of its PMU is mapped.  The NMI
+ * watchdog has a fixed counter.
+ */
+#define SIM_WATCHDOG_FIXED	1
+struct perf_event;
+void sim_start_perf(void);
+bool sim_perf_handles_nmi(void);
+void sim_check_perf(unsigned int cpu);
+void sim_pmu_mapped(struct perf_event *event, struct mm_struct *mm);
+void sim_pmu_unmapped(struct perf_event *event, struct mm_struct *mm);
+
+/* scenarios */
+void sim_perf_competes(void);
+void sim_begin_maps(void);
+void sim_end_maps(void);
+void sim_count_beside_maps(void);
+void sim_perf_maps(void);
+
+/* How many instructions this CPU has executed. */
+u64 sim_executed_here(void);
+
 /* An event of perf's in the current process. */
 void sim_perf_map(void);
 void sim_perf_unmap(void);

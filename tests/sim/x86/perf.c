@@ -1,0 +1,583 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * perf, its driver of the counters, and the NMI watchdog, which is an event of perf's.  The table
+ * of scenarios says where they are: elsewhere there is no driver, and the counters can be
+ * reserved.  Linux: kernel/events/core.c, arch/x86/events/core.c and intel/core.c.
+ *
+ * perf's event of the watchdog counts cycles, of which an instruction has one here.
+ */
+#include <stdlib.h>
+
+#include "hardware.h"
+#include "scenarios.h"
+#include "users.h"
+#include "rdpmc.h"
+#include "x86.h"
+
+struct sim_event {
+	struct perf_event event;
+	struct rcu_head rcu;
+	bool on;			/* on its CPU */
+	u64 count;			/* so far */
+	u64 start;			/* the instructions of its CPU before */
+};
+
+static struct their_cpu {
+	bool enabled;			/* the PMU is */
+	u64 active;			/* as in GLOBAL_CTRL */
+	u64 added;			/* of these: to be set up as the PMU is enabled */
+	struct perf_event *event[64];
+	struct sim_event *watchdog;	/* also one that waits */
+	struct perf_cpu_pmu_context context;
+} theirs[NR_CPUS];
+
+static DEFINE_PER_CPU(struct perf_cpu_pmu_context *, contexts);
+static struct pmu pmu;
+
+static struct sim_event *sim_event(struct perf_event *event)
+{
+	return container_of(event, struct sim_event, event);
+}
+
+static struct their_cpu *here(void)
+{
+	return &theirs[sim_cpu];
+}
+
+/* ---- the driver --------------------------------------------------------------------- */
+
+#define WATCHDOG_IDX	(32 + SIM_WATCHDOG_FIXED)
+#define WATCHDOG_PERIOD	50
+#define FIXED_FIELD	((u64)(FIX_OS | FIX_USR | FIX_PMI) << 4 * SIM_WATCHDOG_FIXED)
+#define NR_THEIRS	2		/* general counters that are enough for these tests */
+
+static u64 *counter_of_event(const struct perf_event *event)
+{
+	struct model_cpu *c = &model.cpu[sim_cpu];
+
+	return event->hw.idx == WATCHDOG_IDX ? &c->fixed[SIM_WATCHDOG_FIXED] : &c->pmc[event->hw.idx];
+}
+
+static u64 first_value(const struct perf_event *event)
+{
+	return -event->attr.sample_period & (BIT_ULL(model_config()->fixed_width) - 1);
+}
+
+/* The events since the counter had its first value. */
+static u64 counted(const struct perf_event *event)
+{
+	return (*counter_of_event(event) - first_value(event)) & (BIT_ULL(model_config()->fixed_width) - 1);
+}
+
+static void disable_pmu(struct pmu *unused)
+{
+	sim_require(irqs_disabled() || sim_is_in_nmi(), "perf's PMU is disabled with interrupts enabled");
+	if (here()->enabled) {
+		here()->enabled = false;
+		model.cpu[sim_cpu].global_ctrl = 0;
+	}
+	SIM_STEP("perf has disabled its PMU");
+	(void)unused;
+}
+
+static void set_up(struct perf_event *event)
+{
+	struct model_cpu *c = &model.cpu[sim_cpu];
+
+	*counter_of_event(event) = first_value(event);
+	if (event->hw.idx == WATCHDOG_IDX)
+		c->fixed_ctrl |= FIXED_FIELD;
+	else
+		c->evntsel[event->hw.idx] = SEL_EN | SEL_USR | SEL_OS | SEL_INT | EV_INSTRUCTIONS;
+}
+
+static void enable_pmu(struct pmu *unused)
+{
+	struct their_cpu *t = here();
+	unsigned int i;
+
+	sim_require(irqs_disabled() || sim_is_in_nmi(), "perf's PMU is enabled with interrupts enabled");
+	if (t->enabled)
+		return;
+	for (i = 0; i < 64; i++) {
+		if (t->added & BIT_ULL(i))
+			set_up(t->event[i]);
+	}
+	t->added = 0;
+	t->enabled = true;
+	model.cpu[sim_cpu].global_ctrl = t->active;
+	SIM_STEP("perf has enabled its PMU");
+	(void)unused;
+}
+
+static int add_event(struct perf_event *event, int flags)
+{
+	struct their_cpu *t = here();
+	unsigned int i = event->attr.sample_period ? WATCHDOG_IDX : 0;
+
+	while (i < NR_THEIRS && t->event[i])
+		i++;
+	if (i == NR_THEIRS || t->event[i])
+		return -EAGAIN;
+	event->hw.idx = i;
+	t->event[i] = event;
+	t->active |= BIT_ULL(i);
+	t->added |= BIT_ULL(i);
+	(void)flags;
+	return 0;
+}
+
+static void del_event(struct perf_event *event, int flags)
+{
+	struct model_cpu *c = &model.cpu[sim_cpu];
+	struct their_cpu *t = here();
+
+	t->event[event->hw.idx] = NULL;
+	t->active &= ~BIT_ULL(event->hw.idx);
+	if (t->added & BIT_ULL(event->hw.idx)) {
+		t->added &= ~BIT_ULL(event->hw.idx);
+		return;
+	}
+	if (event->hw.idx == WATCHDOG_IDX)
+		c->fixed_ctrl &= ~FIXED_FIELD;
+	else
+		c->evntsel[event->hw.idx] &= ~SEL_EN;
+	SIM_STEP("perf has stopped an event");
+	sim_event(event)->count += counted(event);
+	*counter_of_event(event) = 0;
+	(void)flags;
+}
+
+/* intel_pmu_handle_irq(): it clears the bits of all counters, and stops them meanwhile. */
+bool sim_perf_handles_nmi(void)
+{
+	struct model_cpu *c = &model.cpu[sim_cpu];
+	struct their_cpu *t = here();
+	u64 status = c->overflow;
+
+	if (!sim_processor.perf)
+		return false;
+	model_write_lvtpc(APIC_DM_NMI);
+	c->global_ctrl = 0;
+	c->overflow &= ~status;
+	if (status & t->active & BIT_ULL(WATCHDOG_IDX)) {
+		t->watchdog->count += counted(&t->watchdog->event);
+		c->fixed[SIM_WATCHDOG_FIXED] = first_value(&t->watchdog->event);
+	}
+	if (t->enabled)
+		c->global_ctrl = t->active;
+	return status;
+}
+
+/* ---- what perf's core does, with interrupts disabled --------------------------------------- */
+
+static void schedule_in(struct sim_event *e)
+{
+	struct their_cpu *t = here();
+
+	if (pmu.filter && pmu.filter(&pmu, sim_cpu))
+		return;
+	READ_ONCE(pmu.pmu_disable)(&pmu);
+	e->on = !pmu.add(&e->event, 0);
+	if (e->on) {
+		e->start = sim_executed_here();
+		WRITE_ONCE(t->context.active_oncpu, t->context.active_oncpu + 1);
+		if (e->event.attr.pinned)
+			list_add_tail(&e->event.active_list, &t->context.epc.pinned_active);
+	}
+	READ_ONCE(pmu.pmu_enable)(&pmu);
+}
+
+/* The counts are those of all modes, with and without a state of ours. */
+static void schedule_out(struct sim_event *e)
+{
+	struct their_cpu *t = here();
+	u64 executed = sim_executed_here() - e->start;
+
+	if (!e->on)
+		return;
+	if (e->event.attr.pinned)
+		list_del_init(&e->event.active_list);
+	READ_ONCE(pmu.pmu_disable)(&pmu);
+	READ_ONCE(pmu.del)(&e->event, 0);
+	WRITE_ONCE(t->context.active_oncpu, t->context.active_oncpu - 1);
+	READ_ONCE(pmu.pmu_enable)(&pmu);
+	sim_require(e->count == executed, "perf's event on counter %d has counted %llu instructions, not %llu",
+		    e->event.hw.idx, e->count, executed);
+	e->on = false;
+	e->count = 0;
+}
+
+static void end_event(struct rcu_head *rcu)
+{
+	free(container_of(rcu, struct sim_event, rcu));
+}
+
+static struct sim_event *new_event(const struct perf_event_attr *attr, const void *owner)
+{
+	struct sim_event *e = calloc(1, sizeof(*e));
+
+	e->event.pmu = &pmu;
+	e->event.attr = *attr;
+	e->event.owner = owner;
+	e->event.hw.idx = -1;
+	return e;
+}
+
+static struct sim_event *new_watchdog(void)
+{
+	return new_event(&(struct perf_event_attr) { .sample_period = WATCHDOG_PERIOD, .pinned = true },
+			 (void *)-1L);
+}
+
+/* An event that is pinned to a CPU lets perf try all of its events again. */
+static void open_pinned(void *e)
+{
+	struct their_cpu *t = here();
+
+	schedule_in(e);
+	if (t->watchdog && !t->watchdog->on)
+		schedule_in(t->watchdog);
+}
+
+static void close_pinned(void *e)
+{
+	schedule_out(e);
+}
+
+struct perf_event *perf_event_create_kernel_counter(struct perf_event_attr *attr, int cpu, void *task,
+						    void *overflow, void *context)
+{
+	struct sim_event *e;
+
+	might_sleep();
+	sim_require(!task && !overflow && !context && attr->type == PERF_TYPE_HARDWARE,
+		    "another event than the search for a driver needs");
+	if (!sim_processor.perf)
+		return ERR_PTR(-EOPNOTSUPP);
+	e = new_event(attr, (void *)-1L);
+	e->event.attr.config = cpu;
+	if (!attr->disabled)
+		smp_call_function_single(cpu, open_pinned, e, 1);
+	return &e->event;
+}
+
+int perf_event_release_kernel(struct perf_event *event)
+{
+	might_sleep();
+	if (!event->attr.disabled)
+		smp_call_function_single(event->attr.config, close_pinned, sim_event(event), 1);
+	call_rcu(&sim_event(event)->rcu, end_event);
+	return 0;
+}
+
+/* ---- mappings ---------------------------------------------------------------------------- */
+
+static struct perf_event mapped = { .hw.flags = PERF_EVENT_FLAG_USER_READ_CNT };
+
+static void check_still_loaded(bool own)
+{
+	sim_require(own || !sim_module_is_gone, "the module has been removed while perf calls it");
+}
+
+void sim_perf_map(void)
+{
+	struct mm_struct *mm = current->mm;
+	void (*map)(struct perf_event *event, struct mm_struct *mm);
+
+	current->sim->regs.user = false;
+	mutex_lock(&mm->mmap_lock);
+	mm->perf_maps++;
+	map = READ_ONCE(pmu.event_mapped);
+	SIM_STEP("perf calls event_mapped");
+	map(&mapped, mm);
+	check_still_loaded(map == sim_pmu_mapped);
+	mutex_unlock(&mm->mmap_lock);
+	sim_return_to_user();
+}
+
+static void unmap_one(struct mm_struct *mm)
+{
+	void (*unmap)(struct perf_event *event, struct mm_struct *mm) = READ_ONCE(pmu.event_unmapped);
+
+	SIM_STEP("perf calls event_unmapped");
+	unmap(&mapped, mm);
+	check_still_loaded(unmap == sim_pmu_unmapped);
+	mm->perf_maps--;
+}
+
+void sim_perf_unmap(void)
+{
+	struct mm_struct *mm = current->mm;
+
+	current->sim->regs.user = false;
+	mutex_lock(&mm->mmap_lock);
+	unmap_one(mm);
+	mutex_unlock(&mm->mmap_lock);
+	sim_return_to_user();
+}
+
+void sim_end_perf_maps(struct mm_struct *mm)
+{
+	while (sim_processor.perf && mm->perf_maps)
+		unmap_one(mm);
+}
+
+/* ---- boot and unload --------------------------------------------------------------------- */
+
+void sim_start_perf(void)
+{
+	unsigned int n;
+
+	pmu = (struct pmu) {
+		.cpu_pmu_context = &contexts, .pmu_enable = enable_pmu, .pmu_disable = disable_pmu,
+		.add = add_event, .del = del_event, .event_mapped = sim_pmu_mapped,
+		.event_unmapped = sim_pmu_unmapped,
+	};
+	model.kept = sim_processor.perf ? BIT_ULL(WATCHDOG_IDX) : 0;
+	for (n = 0; n < nr_cpu_ids; n++) {
+		struct their_cpu *t = &theirs[n];
+		struct model_cpu *c = &model.cpu[n];
+
+		INIT_LIST_HEAD(&t->context.epc.pinned_active);
+		*per_cpu_ptr(&contexts, n) = &t->context;
+		t->enabled = true;
+		if (!sim_processor.perf)
+			continue;
+		t->watchdog = new_watchdog();
+		t->watchdog->event.hw.idx = WATCHDOG_IDX;
+		t->watchdog->on = true;
+		t->event[WATCHDOG_IDX] = &t->watchdog->event;
+		t->active = BIT_ULL(WATCHDOG_IDX);
+		t->context.active_oncpu = 1;
+		list_add_tail(&t->watchdog->event.active_list, &t->context.epc.pinned_active);
+		c->fixed[SIM_WATCHDOG_FIXED] = first_value(&t->watchdog->event);
+		c->fixed_ctrl = FIXED_FIELD;
+		c->global_ctrl = t->active;
+		c->lvtpc = APIC_DM_NMI;
+	}
+}
+
+/* The module has been removed. */
+void sim_check_perf(unsigned int cpu)
+{
+	const struct their_cpu *t = &theirs[cpu];
+
+	sim_require(pmu.pmu_enable == enable_pmu && pmu.pmu_disable == disable_pmu && !pmu.filter &&
+		    pmu.del == del_event && pmu.event_mapped == sim_pmu_mapped &&
+		    pmu.event_unmapped == sim_pmu_unmapped, "perf does not get its driver back");
+	sim_require(!sim_processor.perf || (t->enabled && model.cpu[cpu].global_ctrl == t->active),
+		    "perf does not get CPU %u back", cpu);
+	sim_require(!t->watchdog || t->watchdog->on, "the watchdog of CPU %u waits for ever", cpu);
+}
+
+/* ---- what scenarios ask and tell the module --------------------------------------------------- */
+
+void sim_perf_was_mapped(unsigned int nr)
+{
+	if (nr)
+		perfctr_x86_mms_added(nr);
+	else
+		perfctr_mm_removed();
+}
+
+void sim_check_hardware_rests(void)
+{
+	sim_require(!sim_is_hardware_reserved(), "the counters are left reserved, without users");
+	sim_require(!perfctr_x86_watch.watchers || perfctr_x86_watch.forgotten,
+		    "suspends clear counters at level %u, without users", perfctr_x86_watch.watchers);
+}
+
+bool sim_knows_forgotten(void)
+{
+	return perfctr_x86_watch.forgotten;
+}
+
+unsigned int sim_looks_for_forgotten(void)
+{
+	return sim_walks_of_processes;
+}
+
+/* ---- in place of kvm.c ---------------------------------------------------------------------- */
+
+void perfctr_x86_kvm_init(void)
+{
+}
+
+void perfctr_x86_kvm_exit(void)
+{
+}
+
+/* ---- a scenario: perf, the watchdog and threads compete for the counters ------------------------ */
+
+static bool competition_ends;
+static unsigned int nr_schedulers;
+
+/* An event of perf's comes and goes. */
+static void schedule_events(void *arg)
+{
+	struct sim_event *e = new_event(&(struct perf_event_attr) {}, NULL);
+	bool flags;
+
+	while (!READ_ONCE(competition_ends)) {
+		local_irq_save(flags);
+		schedule_in(e);
+		local_irq_restore(flags);
+		sim_sleep_on(NULL, sim_ns() + sim_random(e->on ? 4000 : 20000));
+		local_irq_save(flags);
+		schedule_out(e);
+		local_irq_restore(flags);
+		sim_sleep_on(NULL, sim_ns() + sim_random(20000));
+	}
+	free(e);
+	nr_schedulers--;
+	sim_kthread_exit();
+	(void)arg;
+}
+
+/* An administrator switches the watchdog off and on. */
+static void switch_watchdog(void *arg)
+{
+	struct their_cpu *t = here();
+	struct sim_event *e;
+	bool flags;
+
+	while (!READ_ONCE(competition_ends) || !t->watchdog) {
+		e = t->watchdog;
+		if (e) {
+			local_irq_save(flags);
+			schedule_out(e);
+			t->watchdog = NULL;
+			local_irq_restore(flags);
+			call_rcu(&e->rcu, end_event);
+		} else {
+			e = new_watchdog();
+			local_irq_save(flags);
+			t->watchdog = e;
+			schedule_in(e);
+			local_irq_restore(flags);
+		}
+		sim_sleep_on(NULL, sim_ns() + sim_random(10000));
+	}
+	nr_schedulers--;
+	sim_kthread_exit();
+	(void)arg;
+}
+
+void sim_perf_competes(void)
+{
+	struct task_struct *task[2];
+	unsigned int i;
+
+	competition_ends = false;
+	for (nr_schedulers = 0; nr_schedulers < 2 * nr_cpu_ids; nr_schedulers++)
+		sim_kthread("perf", nr_schedulers & 1 ? schedule_events : switch_watchdog, NULL,
+			    nr_schedulers / 2, 0);
+	for (i = 0; i < 2; i++)
+		task[i] = sim_process("counts", 1000, sim_count_beside_perf, (void *)1UL);
+	for (i = 0; i < 2; i++)
+		user_wait(task[i]);
+	WRITE_ONCE(competition_ends, true);
+	while (nr_schedulers)
+		sim_sleep_on(NULL, sim_ns() + 1000);
+	/* Events that wait are tried again. */
+	sim_sleep_on(NULL, sim_ns() + NSEC_PER_SEC);
+}
+
+/* ---- scenarios: the module is loaded, and removed, while processes map events ----------------------------- */
+
+static bool maps_end;
+
+static void map_at_random(void)
+{
+	switch (sim_random(8)) {
+	case 0:
+	case 1:
+		sim_perf_map();
+		break;
+	case 2:
+	case 3:
+		if (current->mm->perf_maps)
+			sim_perf_unmap();
+		break;
+	case 4:
+		/* Not before start_processes() knows this thread: an exec ends the others. */
+		if (get_nr_threads(current) == 1)
+			user_exec(false);
+		break;
+	default:
+		user_work(1 + sim_random(5));
+		/* In a long sleep of all of them, time passes. */
+		user_sleep(1 + sim_random(sim_random(8) ? 500 : 5 * NSEC_PER_MSEC));
+	}
+}
+
+static void map_for_long(void *arg)
+{
+	while (!READ_ONCE(maps_end))
+		map_at_random();
+	(void)arg;
+}
+
+/* Its mappings end with it. */
+static void map_shortly(void *arg)
+{
+	unsigned int i;
+
+	for (i = 0; i < 6; i++)
+		map_at_random();
+	(void)arg;
+}
+
+/* The first thread ends before the second. */
+static void leave_to_second(void *second)
+{
+	*(struct task_struct **)second = user_thread("maps", map_shortly, NULL);
+}
+
+static unsigned int nr_starters;
+
+static void start_processes(void *arg)
+{
+	struct task_struct *second;
+
+	while (!READ_ONCE(maps_end)) {
+		user_wait(sim_process("maps", 1001, map_shortly, NULL));
+		user_wait(sim_process("leaves", 1002, leave_to_second, &second));
+		user_wait(second);
+	}
+	nr_starters--;
+	sim_kthread_exit();
+	(void)arg;
+}
+
+static struct task_struct *maps_for_long;
+
+void sim_begin_maps(void)
+{
+	maps_end = false;
+	maps_for_long = sim_process("maps", 1000, map_for_long, NULL);
+	for (nr_starters = 0; nr_starters < 2; nr_starters++)
+		sim_kthread("starts", start_processes, NULL, -1, 0);
+	sim_sleep_on(NULL, sim_ns() + sim_random(4000));
+}
+
+void sim_end_maps(void)
+{
+	WRITE_ONCE(maps_end, true);
+	user_wait(maps_for_long);
+	while (nr_starters)
+		sim_sleep_on(NULL, sim_ns() + 1000);
+}
+
+void sim_count_beside_maps(void)
+{
+	user_wait(sim_process("counts", 999, sim_count_beside_perf, NULL));
+	sim_require(!sim_knows_forgotten(), "a right is taken for one that perf has forgotten");
+}
+
+void sim_perf_maps(void)
+{
+	sim_count_beside_maps();
+	sim_end_maps();
+}
