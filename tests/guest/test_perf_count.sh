@@ -133,7 +133,8 @@ fi
 if [ ! -e /dev/vperfctr ]; then
 	run "list" 0 list task-clock
 	check "a listed event" "$(grep -c '^task-clock  *software$' "$tmp/out")" 1
-	check "a line of list" "$(cat "$tmp/err")" "perfex: lists what perf_event counts: there is no /dev/vperfctr: load the module (sudo modprobe vperfctr)"
+	# libpfm4 may be older than this processor, which is a line of its own.
+	check "a line of list" "$(grep -v '^perfex: libpfm4 does not know' "$tmp/err")" "perfex: lists what perf_event counts: there is no /dev/vperfctr: load the module (sudo modprobe vperfctr)"
 	if ! perfex stat --backend=perf -e instructions:u true > "$tmp/out" 2>&1; then
 		run "list without a PMU" 125 list cycles
 		run "samples without a PMU" 125 record -e cycles -c 1000 -o "$tmp/samples" true
