@@ -450,7 +450,7 @@ END_TEST
 
 /* ---- inlined functions ----------------------------------------------------------------------- */
 
-#define NR_INLINED	3000
+#define NR_INLINED	600
 
 static void print_inlined(FILE *f)
 {
