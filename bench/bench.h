@@ -203,6 +203,8 @@ void measure_overflows(const char *name, const volatile u64 *happened);
 
 /* sampling.c */
 void measure_sampling(void);
+void trace_wakeups(void);
+void perf_unlimited(void);
 
 /* calls.c, linked.c, switch.c, scale.c, disturb.c, floor.c: the parts that main() calls */
 void measure_calls(void);

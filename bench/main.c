@@ -4,7 +4,7 @@
  *
  * SIDE is vperfctr or perf_event.  PART is calls, linked (vperfctr only), switches,
  * overflows, scale, memory (a part of scale), disturbance or disturbance10000 (the same
- * beside more threads).  SIDE and PART may both be floor: the kernel's own cost (-e only).
+ * beside more threads), or wakeups (a trace of samples_held).  SIDE and PART may both be floor: the kernel's own cost (-e only).
  * -e: in the emulator, where the clock counts instructions.
  */
 #include <stdio.h>
@@ -35,6 +35,8 @@ static void measure_part(const char *name)
 		measure_disturbance(false);
 	else if (!strcmp(name, "disturbance10000"))
 		measure_disturbance(true);
+	else if (!strcmp(name, "wakeups"))
+		trace_wakeups();
 	else if (!strcmp(name, "floor"))
 		measure_floor();
 	else

@@ -332,13 +332,19 @@ static void perf_ring_stack(void *arg)
 			  PERF_SAMPLE_IP | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER);
 }
 
-void perf_overflows(void)
+/* Lift the limit of perf's rate. */
+void perf_unlimited(void)
 {
 	/* The rate can be set only while the kernel may lower it... */
 	write_file("/proc/sys/kernel/perf_cpu_time_max_percent", "25");
 	write_file("/proc/sys/kernel/perf_event_max_sample_rate", "10000000");
 	/* ... which it does otherwise, because the emulator is slow. */
 	write_file("/proc/sys/kernel/perf_cpu_time_max_percent", "0");
+}
+
+void perf_overflows(void)
+{
+	perf_unlimited();
 	progress("overflows");
 	in_child(perf_signal, NULL);
 	in_child(perf_ring, NULL);

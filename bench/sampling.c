@@ -11,9 +11,13 @@
 #include <linux/vperfctr.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "bench.h"
@@ -28,6 +32,9 @@
 #define LARGE_RING	(1U << 19)
 #define SMALL_RING	(1U << 16)
 
+/* A reader of one of these is woken when a quarter of it is full. */
+#define WATERMARK(size)	((size) / 4)
+
 /* A ring of either side. */
 struct ring {
 	int fd;
@@ -36,12 +43,19 @@ struct ring {
 	u32 unit;			/* ... that many of it for each sample */
 	u64 read;
 	u64 dropped;			/* ours: what consume() has returned */
+	u32 room;			/* how many samples it holds */
 };
+
+/* The wake-ups are traced, and times of samples must be those of clock(). */
+static bool traces;
 
 struct sampling {
 	void (*open)(struct ring *ring, unsigned int period, u32 bytes);
 	/* Free what has been written.  Return: how many samples are missing in it; perf: places. */
 	u64 (*consume)(struct ring *ring);
+	/* Return the time of the n-th sample, which has not been consumed yet, in ns of clock(). */
+	u64 (*time_of)(const struct ring *ring, u64 n);
+	u64 (*clock)(void);
 };
 
 /* ---- vperfctr ---------------------------------------------------------------- */
@@ -62,7 +76,7 @@ static void open_ours(struct ring *r, unsigned int period, u32 bytes)
 
 	while (ring.nrsamples * 2 * sizeof(struct vperfctr_sample) <= bytes)
 		ring.nrsamples *= 2;
-	ring.watermark = ring.nrsamples / 4;
+	ring.watermark = WATERMARK(ring.nrsamples);
 	r->fd = must_ioctl(vperfctr_dev, VPERFCTR_OPEN, &open);
 	must_ioctl(r->fd, VPERFCTR_RING, &ring);
 	page = mmap(NULL, ring.map_size, PROT_READ, MAP_SHARED, r->fd, VPERFCTR_RING_OFFSET);
@@ -71,6 +85,7 @@ static void open_ours(struct ring *r, unsigned int period, u32 bytes)
 	r->page = page;
 	r->head = (const volatile u64 *)&page->head;
 	r->unit = 1;
+	r->room = ring.nrsamples;
 	must_ioctl(r->fd, VPERFCTR_CONTROL, &control);
 }
 
@@ -84,6 +99,14 @@ static u64 consume_ours(struct ring *r)
 	r->read = head;
 	r->dropped = __atomic_load_n(&page->dropped, __ATOMIC_RELAXED);
 	return r->dropped - before;
+}
+
+static u64 time_of_ours(const struct ring *r, u64 n)
+{
+	const struct vperfctr_ring_page *page = r->page;
+	const char *slot = (const char *)page + page->data + n % page->nrsamples * page->sample_size;
+
+	return ((const struct vperfctr_sample *)slot)->tsc;
 }
 
 /* ---- perf_event --------------------------------------------------------------- */
@@ -106,7 +129,8 @@ static void open_perf(struct ring *r, unsigned int period, u32 bytes)
 		.config = perf_config(events[SET_A][0]),
 		.sample_period = period, .sample_type = PERF_CONTENT, .inherit = 1,
 		.disabled = 1, .exclude_kernel = 1, .exclude_hv = 1, .watermark = 1,
-		.wakeup_watermark = bytes / 4,
+		.wakeup_watermark = WATERMARK(bytes), .use_clockid = traces,
+		.clockid = traces ? CLOCK_MONOTONIC : 0,
 	};
 	struct perf_event_mmap_page *page;
 
@@ -120,6 +144,7 @@ static void open_perf(struct ring *r, unsigned int period, u32 bytes)
 	r->page = page;
 	r->head = (const volatile u64 *)&page->data_head;
 	r->unit = sizeof(struct perf_sample);
+	r->room = bytes / sizeof(struct perf_sample);
 	must_ioctl(r->fd, PERF_EVENT_IOC_ENABLE, 0);
 }
 
@@ -138,8 +163,27 @@ static u64 consume_perf(struct ring *r)
 	return lost;
 }
 
-static const struct sampling ours = { open_ours, consume_ours };
-static const struct sampling perfs = { open_perf, consume_perf };
+static u64 time_of_perf(const struct ring *r, u64 n)
+{
+	const struct perf_event_mmap_page *page = r->page;
+	const char *data = (const char *)page + page->data_offset;
+	u64 offset = n * sizeof(struct perf_sample);
+
+	/* A time is not divided by the ring's end, which is a multiple of 8. */
+	offset += offsetof(struct perf_sample, time);
+	return *(const u64 *)(data + offset % page->data_size);
+}
+
+static u64 clock_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000ULL + t.tv_nsec;
+}
+
+static const struct sampling ours = { open_ours, consume_ours, time_of_ours, now };
+static const struct sampling perfs = { open_perf, consume_perf, time_of_perf, clock_ns };
 
 static const struct sampling *sampling(void)
 {
@@ -219,11 +263,37 @@ static void measure_threads(void *arg)
 
 /* ---- without loss ---------------------------------------------------------------- */
 
+#define MAX_WAKEUPS	500
+
+/* When a reader ran: from the sample that was to wake it, in ns. */
+struct wakeup {
+	u64 delay;
+	u64 waiting;		/* samples in the ring by then */
+	u64 lost;
+};
+
 struct reader {
 	struct ring ring;
 	bool stop;
 	u64 lost;
+	unsigned int nr;
+	struct wakeup *wakeups;	/* NULL: not wanted */
 };
+
+/* Note that the reader runs, before it consumes, if what the ring holds is why. */
+static struct wakeup *note_wakeup(struct reader *r)
+{
+	u64 samples = (*r->ring.head - r->ring.read) / r->ring.unit;
+	struct wakeup *w = &r->wakeups[r->nr];
+	u64 first = r->ring.read / r->ring.unit;
+
+	if (samples < WATERMARK(r->ring.room) || r->nr == MAX_WAKEUPS)
+		return NULL;
+	w->waiting = samples;
+	w->delay = sampling()->clock() - sampling()->time_of(&r->ring, first + WATERMARK(r->ring.room) - 1);
+	r->nr++;
+	return w;
+}
 
 /* It is not sampled: it exists before the event. */
 static void *read_ring(void *arg)
@@ -234,8 +304,14 @@ static void *read_ring(void *arg)
 	while (!__atomic_load_n(&r->stop, __ATOMIC_ACQUIRE)) {
 		fds.fd = __atomic_load_n(&r->ring.fd, __ATOMIC_ACQUIRE);
 		poll(&fds, 1, 10);
-		if (fds.fd >= 0)
-			r->lost += sampling()->consume(&r->ring);
+		if (fds.fd >= 0) {
+			struct wakeup *w = r->wakeups ? note_wakeup(r) : NULL;
+			u64 lost = sampling()->consume(&r->ring);
+
+			r->lost += lost;
+			if (w)
+				w->lost = lost;
+		}
 	}
 	return NULL;
 }
@@ -247,10 +323,42 @@ struct held {
 	double *best;
 };
 
+static int compare_delays(const void *a, const void *b)
+{
+	const struct wakeup *x = a, *y = b;
+
+	return x->delay < y->delay ? -1 : x->delay > y->delay;
+}
+
+/* Print how late the reader ran, and what that cost. */
+static void print_wakeups(const struct held *held, struct reader *r, u64 samples, u64 time)
+{
+	u64 lost = 0, most = 0, with_loss = 0;
+	double per_ms = samples / (figure(time) / 1e6);
+	unsigned int i;
+
+	qsort(r->wakeups, r->nr, sizeof(*r->wakeups), compare_delays);
+	for (i = 0; i < r->nr; i++) {
+		lost += r->wakeups[i].lost;
+		with_loss += r->wakeups[i].lost != 0;
+		most = r->wakeups[i].waiting > most ? r->wakeups[i].waiting : most;
+	}
+	if (!r->nr)
+		return;
+	printf("@trace\t%s\tperiod %u: %.1f samples/ms, room for %u, full %.2f ms after the wake-up; %u wake-ups, delays in ms: least %.2f, median %.2f, most %.2f; most waiting %llu, %llu wake-ups too late, %llu lost\n",
+	       side->name, held->period, per_ms, r->ring.room,
+	       (r->ring.room - WATERMARK(r->ring.room)) / per_ms, r->nr,
+	       r->wakeups[0].delay / 1e6, r->wakeups[r->nr / 2].delay / 1e6,
+	       r->wakeups[r->nr - 1].delay / 1e6, (unsigned long long)most,
+	       (unsigned long long)with_loss, (unsigned long long)lost);
+	fflush(stdout);
+}
+
 static void measure_held_period(void *arg)
 {
 	const struct held *held = arg;
-	struct reader reader = { .ring.fd = -1 };
+	static struct wakeup wakeups[MAX_WAKEUPS];
+	struct reader reader = { .ring.fd = -1, .wakeups = traces ? wakeups : NULL };
 	struct ring ring = { .fd = -1 };
 	pthread_t thread;
 	u64 time, samples;
@@ -262,6 +370,7 @@ static void measure_held_period(void *arg)
 	reader.ring.page = ring.page;
 	reader.ring.head = ring.head;
 	reader.ring.unit = ring.unit;
+	reader.ring.room = ring.room;
 	__atomic_store_n(&reader.ring.fd, ring.fd, __ATOMIC_RELEASE);
 	run_crew(HELD_THREADS, held->period);
 	samples = *ring.head;
@@ -269,9 +378,29 @@ static void measure_held_period(void *arg)
 	samples = (*ring.head - samples) / ring.unit;
 	__atomic_store_n(&reader.stop, true, __ATOMIC_RELEASE);
 	pthread_join(thread, NULL);
+	if (traces)
+		print_wakeups(held, &reader, samples, time);
 	/* perf tells of a loss with the next sample that it can write: there may be none. */
 	if (!reader.lost && samples >= HELD_THREADS * (HELD_WORK / held->period - 1))
 		*held->best = samples / (figure(time) / 1e9);
+}
+
+/*
+ * Print the delays of the reader's wake-ups, in lines "@trace", for all periods.
+ *
+ * Context: as for measure_sampling().
+ */
+static void trace_held(void)
+{
+	double best;
+	struct held held = { .best = &best };
+	unsigned int i;
+
+	traces = true;
+	for (i = 0; i < sizeof(periods) / sizeof(*periods); i++) {
+		held.period = periods[i];
+		in_child(measure_held_period, &held);
+	}
 }
 
 static void measure_held(void)
@@ -305,21 +434,42 @@ static void read_line(const char *path, char *line, size_t size)
 	close(fd);
 }
 
-/* Context: the side has counters that interrupt; perf's rate is not limited. */
-void measure_sampling(void)
+/* Call a function without a limit of our rate. */
+static void call_unlimited(void (*what)(void))
+{
+	char old[32];
+
+	if (side == &perf_side) {
+		what();
+		return;
+	}
+	read_line(MAX_RATE, old, sizeof(old));
+	write_file(MAX_RATE, "0");
+	what();
+	write_file(MAX_RATE, old);
+}
+
+static void measure_crews(void)
 {
 	static const unsigned int numbers[] = { 1, 8, 64 };
-	char old[32];
 	unsigned int i;
 
-	progress("samples of several threads");
-	if (side != &perf_side) {
-		read_line(MAX_RATE, old, sizeof(old));
-		write_file(MAX_RATE, "0");
-	}
 	for (i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
 		in_child(measure_threads, (void *)&numbers[i]);
 	measure_held();
-	if (side != &perf_side)
-		write_file(MAX_RATE, old);
+}
+
+/* Context: the side has counters that interrupt; perf's rate is not limited. */
+void measure_sampling(void)
+{
+	progress("samples of several threads");
+	call_unlimited(measure_crews);
+}
+
+void trace_wakeups(void)
+{
+	progress("wake-ups of a reader");
+	if (side == &perf_side)
+		perf_unlimited();
+	call_unlimited(trace_held);
 }
