@@ -98,6 +98,9 @@ extern struct vperfctr_info perfctr_cpu_info;
 /* True if perf keeps some counters, and uses them while threads count; set by init. */
 extern bool perfctr_perf_keeps;
 
+/* True if the driver has resume_parts and the like; set by init. */
+extern bool perfctr_has_parts_ops;
+
 /*
  * Return the same for each kind, or NULL if there are fewer.  A CPU that comes online
  * may add a kind.  Known kinds do not change.
@@ -190,14 +193,15 @@ typedef void perfctr_refusal(struct perfctr_cpu_state *state);
 void perfctr_cpu_set_refusal(perfctr_refusal *refusal);
 
 /*
- * The handler of restarts, which must be set before any state is resumed.  The driver calls it
- * when it has suspended and resumed the state that counts on this CPU on its own account, to
- * clear the counters.  The handler of refusals may have been called for it.
+ * The handlers of restarts, which must be set before any state is resumed.  The driver calls them
+ * before it suspends the state that counts on this CPU on its own account, to clear the counters,
+ * and when it has resumed it.  The handler of refusals may have been called for it meanwhile.  A
+ * driver without resume_parts does not call the first one.
  *
  * Context: As for resume.
  */
 typedef void perfctr_restart(struct perfctr_cpu_state *state);
-void perfctr_cpu_set_restart(perfctr_restart *restart);
+void perfctr_cpu_set_restart(perfctr_restart *before, perfctr_restart *after);
 
 /*
  * The watcher of CPUs that come and go.  It must be set before init.  The driver calls it for
@@ -435,6 +439,30 @@ DECLARE_STATIC_CALL(perfctr_restart, perfctr_generic_restart);
 DECLARE_STATIC_CALL(perfctr_hold_overflow, perfctr_generic_hold_overflow);
 DECLARE_STATIC_CALL(perfctr_iresume, perfctr_generic_iresume);
 
+/*
+ * A faster way for several states of a thread that count together, if perfctr_has_parts_ops.  The
+ * pages of the parts are updated, and the joint state's is not.  It has the control that was
+ * combined for these parts, in any order, which have a-mode counters only, at least one each.
+ *
+ * resume_parts: in place of join, resume and joined.  Return: false if nothing was done, as this
+ *	CPU is not prepared.
+ * suspend_parts: after it, in place of suspend and part.
+ * sample_parts: in between, in place of sample and part.
+ *
+ * Context: as for the operations above.
+ */
+typedef bool perfctr_cpu_resume_parts_op(struct perfctr_cpu_state *joint,
+					 struct perfctr_cpu_state *const *part, unsigned int n);
+typedef void perfctr_cpu_parts_op(struct perfctr_cpu_state *joint,
+				  struct perfctr_cpu_state *const *part, unsigned int n);
+
+perfctr_cpu_resume_parts_op perfctr_generic_resume_parts;
+perfctr_cpu_parts_op perfctr_generic_update_parts;
+
+DECLARE_STATIC_CALL(perfctr_resume_parts, perfctr_generic_resume_parts);
+DECLARE_STATIC_CALL(perfctr_suspend_parts, perfctr_generic_update_parts);
+DECLARE_STATIC_CALL(perfctr_sample_parts, perfctr_generic_update_parts);
+
 static __always_inline void perfctr_cpu_suspend(struct perfctr_cpu_state *state)
 {
 	static_call(perfctr_suspend)(state);
@@ -469,6 +497,27 @@ static __always_inline u32 perfctr_cpu_hold_overflow(struct perfctr_cpu_state *s
 static __always_inline void perfctr_cpu_iresume(struct perfctr_cpu_state *state)
 {
 	static_call(perfctr_iresume)(state);
+}
+
+static __always_inline bool perfctr_cpu_resume_parts(struct perfctr_cpu_state *joint,
+						     struct perfctr_cpu_state *const *part,
+						     unsigned int n)
+{
+	return static_call(perfctr_resume_parts)(joint, part, n);
+}
+
+static __always_inline void perfctr_cpu_suspend_parts(struct perfctr_cpu_state *joint,
+						      struct perfctr_cpu_state *const *part,
+						      unsigned int n)
+{
+	static_call(perfctr_suspend_parts)(joint, part, n);
+}
+
+static __always_inline void perfctr_cpu_sample_parts(struct perfctr_cpu_state *joint,
+						     struct perfctr_cpu_state *const *part,
+						     unsigned int n)
+{
+	static_call(perfctr_sample_parts)(joint, part, n);
 }
 
 /*

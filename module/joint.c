@@ -10,18 +10,19 @@
  * So states with counters that count at the same time do so by a joint state, which belongs
  * to the CPU, and which has the counters of all of them: its members.  The first member that
  * is switched in starts all of them, and the first that is switched out stops all.  The sums
- * go from the joint state to the members each time it stops.  A change of one member stops
- * all, and the others start again without it.
+ * go from the joint state to the members each time it stops, or the driver updates the members
+ * directly.  A change of one member stops all, and the others start again without it.
  *
  * A state that counts alone needs none of this, nor does one without counters, which a driver
  * does not know.  Its thread may have other states, which are stopped.  Only a thread that has
  * several states takes the slow path of the switch-in: STATE_CHECK_JOINT.
  *
- * st->cpu of a member is -1, so that its switch-out takes the slow path, too; joint_cpu is
- * where it counts.
+ * st->cpu of a member is less than -1, so that its switch-out takes the slow path, too: see
+ * vperfctr_joint_cpu().
  *
  * The joint state remembers for which controls it was made, and a switch to another thread
- * with the same ones, as the threads of a program have, only starts it.
+ * with the same ones, as the threads of a program have, only starts it.  There are two, for the
+ * threads of two programs.
  *
  * A remote call (remote.c) may be changing another member while one is switched in.  So the
  * calls that wait for the others are executed first, or waited for: drain_calls().
@@ -47,52 +48,71 @@
 struct joint_key {
 	u64 id;
 	u32 cstatus;		/* without counters if they are held */
+	u32 nr;			/* in `last`: of the member */
 };
 
-/* A state in the list of the thread whose states were the last members. */
-struct joint_last {
-	struct joint_key key;
-	unsigned int nr;	/* of the member */
+/* Identifies no control. */
+#define NO_ID	(~0ULL)
+
+/* A joint state, and what it was made for. */
+struct joint_set {
+	struct perfctr_cpu_state *joint; /* the joint state's */
+	unsigned int nrkeys;
+	unsigned int nrlast;	/* 0: not all states of the thread were plain members */
+	bool simple;		/* perfctr_cpu_resume_parts() can resume those in `last` */
+	struct joint_key key[VPERFCTR_MAX_STATES];	/* in the order of the members */
+	/* In the order of the thread's list, with NO_ID at its end. */
+	struct joint_key last[VPERFCTR_MAX_STATES + 1];
 };
+
+/* For threads of two programs that take turns on a CPU. */
+#define NR_SETS		2
 
 struct joint {
-	struct vperfctr_state *st;	/* the joint state */
+	struct joint_set *set;		/* the one that counts, or has counted last */
+	unsigned int nr;		/* of the members that count now */
+	bool direct;			/* they were resumed by perfctr_cpu_resume_parts() */
 	bool starting;
 	bool refused;			/* the CPU cannot count */
-	unsigned int nr;		/* of the members that count now */
-	unsigned int nrkeys;
-	struct vperfctr_state *member[VPERFCTR_MAX_STATES];
-	struct perfctr_cpu_state *part[VPERFCTR_MAX_STATES];	/* the same */
-	struct joint_key key[VPERFCTR_MAX_STATES];
-	unsigned int nrlast;		/* 0: not all states of that thread were plain members */
-	struct joint_last last[VPERFCTR_MAX_STATES];
+	struct perfctr_cpu_state *part[VPERFCTR_MAX_STATES];	/* the members */
+	struct joint_set sets[NR_SETS];
 	struct perfctr_cpu_control control;	/* the place for a combination */
 };
 
 static DEFINE_PER_CPU(struct joint *, joints);
 
-static struct joint *joint_here(void)
+static __always_inline struct joint *joint_here(void)
 {
 	return *this_cpu_ptr(&joints);
 }
 
-/* The joint state of this CPU. */
+static __always_inline struct perfctr_cpu_state *joint_of(const struct joint *j)
+{
+	return j->set->joint;
+}
+
+/* The joint state of this CPU that counts, or has counted last. */
 struct vperfctr_state *vperfctr_joint_here(void)
 {
-	return joint_here()->st;
+	return vperfctr_member(joint_of(joint_here()));
+}
+
+static __always_inline struct vperfctr_state *member(const struct joint *j, unsigned int i)
+{
+	return vperfctr_member(j->part[i]);
 }
 
 /* ---- the joint state ----------------------------------------------------- */
 
 /* True if the joint state was made for these members. */
-static bool is_made_for_members(const struct joint *j)
+static bool is_made_for_members(const struct joint *j, const struct joint_set *set)
 {
 	unsigned int i;
 
-	if (j->nrkeys != j->nr)
+	if (set->nrkeys != j->nr)
 		return false;
 	for (i = 0; i < j->nr; i++) {
-		if (j->key[i].id != j->part[i]->id || j->key[i].cstatus != j->part[i]->cstatus)
+		if (set->key[i].id != j->part[i]->id || set->key[i].cstatus != j->part[i]->cstatus)
 			return false;
 	}
 	return true;
@@ -106,10 +126,12 @@ static bool is_made_for_members(const struct joint *j)
 static bool make_joint(struct joint *j)
 {
 	const struct perfctr_cpu_control *from[VPERFCTR_MAX_STATES];
+	struct joint_set *set = j->set;
 	unsigned int i, n = 0;
 	bool tsc_on = false;
 
-	j->nrkeys = 0;
+	set->nrkeys = 0;
+	set->simple = false;
 	for (i = 0; i < j->nr; i++) {
 		tsc_on |= j->part[i]->cstatus & VPERFCTR_CSTATUS_TSC;
 		if (VPERFCTR_CSTATUS_NRCTRS(j->part[i]->cstatus))
@@ -117,24 +139,25 @@ static bool make_joint(struct joint *j)
 	}
 	if (perfctr_cpu_combine(&j->control, from, n, tsc_on))
 		return false;
-	j->control.kernel = true;	/* see add_samples() in overflow.c */
-	perfctr_cpu_update_control(&j->st->cpu_state, &j->control, 0);
+	perfctr_cpu_update_control(set->joint, &j->control, 0);
+	/* After the driver has used it for what counts: see add_samples() in overflow.c. */
+	set->joint->control.kernel = true;
 	for (i = 0; i < j->nr; i++) {
-		j->key[i].id = j->part[i]->id;
-		j->key[i].cstatus = j->part[i]->cstatus;
+		set->key[i].id = j->part[i]->id;
+		set->key[i].cstatus = j->part[i]->cstatus;
 	}
-	j->nrkeys = j->nr;
+	set->nrkeys = j->nr;
 	return true;
 }
 
 /* Forget the members, which do not count. */
-static void end_members(struct joint *j)
+static __always_inline void end_members(struct joint *j)
 {
-	unsigned int i;
+	struct perfctr_cpu_state **part = j->part, **end = part + j->nr;
 
-	for (i = 0; i < j->nr; i++) {
+	for (; part != end; part++) {
 		/* A CPU that sees -1 must also see the final sums: see vperfctr_cpu_of(). */
-		smp_store_release(&j->member[i]->joint_cpu, -1);
+		smp_store_release(&vperfctr_member(*part)->cpu, -1);
 	}
 	j->nr = 0;
 }
@@ -145,17 +168,19 @@ static noinline void refuse_members(struct joint *j)
 	unsigned int i;
 
 	for (i = 0; i < j->nr; i++)
-		vperfctr_enter_forbidden_cpu(j->member[i]);
+		vperfctr_enter_forbidden_cpu(member(j, i));
 	end_members(j);
-	j->nrlast = 0;
+	j->set->nrlast = 0;
+	j->set->simple = false;
 }
 
-static void resume_members(struct joint *j)
+static noinline void resume_members(struct joint *j)
 {
-	struct perfctr_cpu_state *joint = &j->st->cpu_state;
+	struct perfctr_cpu_state *joint = joint_of(j);
 	bool made;
 
-	made = is_made_for_members(j) && perfctr_cpu_join(joint, j->part, j->nr);
+	j->direct = false;
+	made = is_made_for_members(j, j->set) && perfctr_cpu_join(joint, j->part, j->nr);
 	if (!made)
 		made = make_joint(j) && perfctr_cpu_join(joint, j->part, j->nr);
 	j->refused = !made;
@@ -167,12 +192,20 @@ static void resume_members(struct joint *j)
 		refuse_members(j);
 }
 
-static void suspend_members(struct joint *j)
+static noinline void suspend_joint(struct joint *j)
 {
-	perfctr_cpu_suspend(&j->st->cpu_state);
-	perfctr_cpu_part(&j->st->cpu_state, j->part, j->nr);
+	perfctr_cpu_suspend(joint_of(j));
+	perfctr_cpu_part(joint_of(j), j->part, j->nr);
 	/* The next resume reports an overflow again, of these members or of others. */
-	j->st->pending = false;
+	vperfctr_member(joint_of(j))->pending = false;
+}
+
+static __always_inline void suspend_members(struct joint *j)
+{
+	if (likely(j->direct))
+		perfctr_cpu_suspend_parts(joint_of(j), j->part, j->nr);
+	else
+		suspend_joint(j);
 }
 
 /* Note that the driver cannot count on this CPU: see refuse_cpu().  Context: resume_members(). */
@@ -181,14 +214,25 @@ void vperfctr_joint_refused(void)
 	joint_here()->refused = true;
 }
 
+/* Let the joint state itself count, as the driver is about to stop it and to start it again. */
+void vperfctr_joint_restarting(void)
+{
+	struct joint *j = joint_here();
+
+	if (!j->direct)
+		return;
+	suspend_members(j);
+	resume_members(j);
+}
+
 /* Update the members after the driver has stopped the joint state, and started it or refused to. */
 void vperfctr_joint_restarted(void)
 {
 	struct joint *j = joint_here();
 
-	perfctr_cpu_part(&j->st->cpu_state, j->part, j->nr);
+	perfctr_cpu_part(joint_of(j), j->part, j->nr);
 	if (!j->refused)
-		perfctr_cpu_joined(&j->st->cpu_state, j->part, j->nr);
+		perfctr_cpu_joined(joint_of(j), j->part, j->nr);
 	else
 		refuse_members(j);
 }
@@ -202,11 +246,21 @@ static bool can_be_member(const struct vperfctr_state *st)
 }
 
 /* True if the state is a member whenever its thread runs, and no call waits for it. */
-static bool is_plain_member(const struct vperfctr_state *st)
+static __always_inline bool is_plain_member(const struct vperfctr_state *st)
 {
 	/* Acquire: as in drain_calls(). */
-	return !smp_load_acquire(&st->remote) && !st->stop && st->checks == STATE_CHECK_JOINT &&
-	       perfctr_nrctrs(&st->cpu_state.control);
+	return smp_load_acquire(&st->slow) == STATE_SLOW_JOINT;
+}
+
+/* The same, and true if it is stopped. */
+static __always_inline bool is_stopped_plain_member(const struct vperfctr_state *st)
+{
+#ifdef CONFIG_64BIT
+	/* Acquire: as in drain_calls(). */
+	return smp_load_acquire(&st->slow_and_cpu) == STATE_STOPPED_JOINT;
+#else
+	return is_plain_member(st) && st->cpu == -1;
+#endif
 }
 
 /* Execute the calls that wait for other states of current, or wait for them. */
@@ -223,84 +277,177 @@ static void drain_calls(struct joint *j, const struct vperfctr_state *except)
 	j->starting = false;
 }
 
-/* Remember the members and their order, by which start_again() knows them. */
+/* Choose the joint state that was made for the members, or the one that was used less recently. */
+static void choose_set(struct joint *j)
+{
+	unsigned int i;
+
+	for (i = 0; i < NR_SETS; i++) {
+		if (is_made_for_members(j, &j->sets[i])) {
+			j->set = &j->sets[i];
+			return;
+		}
+	}
+	j->set = &j->sets[j->set == &j->sets[0]];
+	j->set->nrlast = 0;
+	j->set->simple = false;
+}
+
+/* Remember the members and their order, by which has_states() knows them. */
 static void remember_members(struct joint *j, const struct vperfctr_state *const *listed)
 {
+	struct joint_set *set = j->set;
+	bool simple = perfctr_has_parts_ops && !perfctr_cpu_sampling_ns;
 	unsigned int i, k;
 
 	for (i = 0; i < j->nr; i++) {
-		for (k = 0; j->member[k] != listed[i]; k++)
+		const struct perfctr_cpu_state *state = &listed[i]->cpu_state;
+
+		for (k = 0; j->part[k] != state; k++)
 			;
-		j->last[i].key.id = j->part[k]->id;
-		j->last[i].key.cstatus = j->part[k]->cstatus;
-		j->last[i].nr = k;
+		set->last[i].id = state->id;
+		set->last[i].cstatus = state->cstatus;
+		set->last[i].nr = k;
+		simple &= VPERFCTR_CSTATUS_NRCTRS(state->cstatus) &&
+			  !(state->cstatus & VPERFCTR_CSTATUS_ICTRS);
 	}
-	j->nrlast = j->nr;
+	set->last[i].id = NO_ID;
+	set->nrlast = j->nr;
+	set->simple = simple && is_made_for_members(j, set);
 }
 
-/* Make all states of current members that may count now, but for one. */
-static void find_members(struct joint *j, const struct vperfctr_state *except, int cpu)
-{
+/* The states of a thread that count together, as found by find_members(). */
+struct found {
 	const struct vperfctr_state *listed[VPERFCTR_MAX_STATES];
+	bool all;		/* all states of the thread are plain members */
+};
+
+/* Make all states of current members that may count now, but for one. */
+static void find_members(struct joint *j, struct found *found, const struct vperfctr_state *except,
+			 int cpu)
+{
 	struct vperfctr_state *st;
-	bool all = true;
 	unsigned int i;
 
-	j->nrlast = 0;
+	found->all = true;
 	for (st = vperfctr_of(current); st; st = vperfctr_next_of(st)) {
-		all &= is_plain_member(st);
-		if (st == except || !can_be_member(st) || st->stop)
+		found->all &= is_plain_member(st);
+		if (st == except || !can_be_member(st) || st->stop) {
+			found->all = false;
 			continue;
+		}
 		/* One that counts alone has been here before. */
 		if (st->cpu < 0 && !vperfctr_enters_cpu(st, cpu))
 			continue;
-		if (WARN_ON_ONCE(j->nr == ARRAY_SIZE(j->member)))
+		if (WARN_ON_ONCE(j->nr == ARRAY_SIZE(j->part)))
 			break;
-		listed[j->nr] = st;
+		found->listed[j->nr] = st;
 		/*
 		 * In the order of identities, not of the list: threads that have inherited the
 		 * same controls then have the same joint one.
 		 */
-		for (i = j->nr++; i && j->part[i - 1]->id > st->cpu_state.id; i--) {
-			j->member[i] = j->member[i - 1];
+		for (i = j->nr++; i && j->part[i - 1]->id > st->cpu_state.id; i--)
 			j->part[i] = j->part[i - 1];
-		}
-		j->member[i] = st;
 		j->part[i] = &st->cpu_state;
 	}
-	if (all && j->nr > 1)
-		remember_members(j, listed);
 }
 
 /*
- * Start the states of current, if they have the controls of the last members on this CPU, in the
- * same order, and if nothing else is to be done for any of them.  They are those of the same
- * thread, or of one that has inherited the same controls.
+ * Take back what has_states() has done for the states before this one.  The list may have changed,
+ * as a remote call may be detaching the next one.
+ */
+static noinline bool take_back(struct joint *j, const struct joint_set *set,
+			       const struct joint_key *end)
+{
+	const struct joint_key *last;
+
+	for (last = set->last; last != end; last++)
+		WRITE_ONCE(member(j, last->nr)->cpu, -1);	/* the sums have not changed */
+	return false;
+}
+
+/*
+ * True if the states of current have the controls of the last members of a set, in the same
+ * order, and if nothing else is to be done for any of them.  They are those of the same thread,
+ * or of one that has inherited the same controls.  They then are the members.
  *
+ * The identity says all of a control with a-mode counters but for its TSC, which
+ * perfctr_cpu_resume_parts() takes from the state.  Such a control cannot be held.
+ */
+static __always_inline bool has_states(struct joint *j, const struct joint_set *set, int cpu,
+				       bool simple)
+{
+	const struct joint_key *last = set->last;
+	struct hlist_node *node = READ_ONCE(current->preempt_notifiers.first);
+	const int joint_cpu = vperfctr_joint_cpu(cpu);
+	struct vperfctr_state *st;
+
+	do {
+		/* A state without an owner has a reason to stop. */
+		st = vperfctr_of_node(node);
+		if (!vperfctr_is_state(node) || !is_stopped_plain_member(st) ||
+		    last->id != st->cpu_state.id ||
+		    (!simple && last->cstatus != st->cpu_state.cstatus))
+			return take_back(j, set, last);
+		j->part[last->nr] = &st->cpu_state;
+		WRITE_ONCE(st->cpu, joint_cpu);
+		last++;
+		node = READ_ONCE(node->next);
+	} while (node);
+	if (last->id != NO_ID)
+		return take_back(j, set, last);
+	j->nr = set->nrlast;
+	return true;
+}
+
+static __always_inline bool start_set(struct joint *j, struct joint_set *set, int cpu)
+{
+	if (!set->nrlast || !has_states(j, set, cpu, false))
+		return false;
+	j->set = set;
+	if (!set->simple || !perfctr_cpu_resume_parts(joint_of(j), j->part, j->nr))
+		resume_members(j);
+	else
+		j->direct = true;
+	return true;
+}
+
+/*
+ * Start the states of current if a joint state was made for them, and if nothing else is to be
+ * done for any of them.
+ *
+ * Context: as for vperfctr_start_here(), and current has a state.
  * Return: false if they must be looked at.
  */
-static bool start_again(struct joint *j, int cpu)
+static noinline bool start_again(struct joint *j, int cpu)
 {
-	const struct joint_last *last = j->last, *end = j->last + j->nrlast;
-	struct vperfctr_state *st;
-	unsigned int i;
+	struct joint_set *set = j->set;
 
-	if (last == end || perfctr_cpu_sampling_ns)
+	if (j->nr || perfctr_cpu_sampling_ns)
 		return false;
-	for (st = vperfctr_of(current); st; st = vperfctr_next_of(st), last++) {
-		if (last == end || !is_plain_member(st) || st->cpu >= 0 ||
-		    last->key.id != st->cpu_state.id || last->key.cstatus != st->cpu_state.cstatus)
-			return false;
-		j->member[last->nr] = st;
-		j->part[last->nr] = &st->cpu_state;
+	/* The switch-in has tried the one that has counted last. */
+	return start_set(j, &j->sets[set == &j->sets[0]], cpu) || start_set(j, set, cpu);
+}
+
+/*
+ * Switch in the states of a thread, of which the first one must be switched in, and no other work
+ * waits for it.
+ *
+ * Context: as for vperfctr_start_here().
+ */
+void vperfctr_joint_sched_in(struct vperfctr_state *st, int cpu)
+{
+	struct joint *j = joint_here();
+	struct joint_set *set = j->set;
+
+	if (unlikely(!set->simple || j->nr || !has_states(j, set, cpu, true))) {
+		if (!start_again(j, cpu))
+			vperfctr_sched_in_other(st, cpu);
+		return;
 	}
-	if (last != end)
-		return false;
-	j->nr = j->nrlast;
-	for (i = 0; i < j->nr; i++)
-		WRITE_ONCE(j->member[i]->joint_cpu, cpu);
-	resume_members(j);
-	return true;
+	j->direct = true;
+	if (unlikely(!perfctr_cpu_resume_parts(set->joint, j->part, j->nr)))
+		resume_members(j);
 }
 
 static void start_alone(struct vperfctr_state *st, int cpu)
@@ -311,24 +458,30 @@ static void start_alone(struct vperfctr_state *st, int cpu)
 	vperfctr_started(st);
 }
 
-/* Start the members that were found.  None of them counts with others. */
-static void start_members(struct joint *j, int cpu)
+/* Start the states that may count now, but for one.  None of them counts with others. */
+static void start_members(struct joint *j, const struct vperfctr_state *except, int cpu)
 {
+	struct found found;
 	unsigned int i;
 
+	find_members(j, &found, except, cpu);
 	if (j->nr < 2) {
-		if (j->nr)
-			start_alone(j->member[0], cpu);
+		i = j->nr;
 		j->nr = 0;
+		if (i)
+			start_alone(member(j, 0), cpu);
 		return;
 	}
 	for (i = 0; i < j->nr; i++) {
-		vperfctr_stop(j->member[i]);
-		WRITE_ONCE(j->member[i]->joint_cpu, cpu);
+		vperfctr_stop(member(j, i));
+		WRITE_ONCE(member(j, i)->cpu, vperfctr_joint_cpu(cpu));
 	}
+	choose_set(j);
 	resume_members(j);
+	if (found.all && j->nr)
+		remember_members(j, found.listed);
 	for (i = 0; i < j->nr; i++)
-		vperfctr_started(j->member[i]);
+		vperfctr_started(member(j, i));
 }
 
 /*
@@ -342,7 +495,7 @@ void vperfctr_joint_start(struct vperfctr_state *st)
 	int cpu = smp_processor_id();
 
 	/* A call that drain_calls() executes: its caller starts all. */
-	if (j->starting || (!j->nr && start_again(j, cpu)))
+	if (j->starting || start_again(j, cpu))
 		return;
 	drain_calls(j, st);
 	if (vperfctr_of(current) == st && !vperfctr_next_of(st)) {
@@ -353,13 +506,21 @@ void vperfctr_joint_start(struct vperfctr_state *st)
 		return;
 	}
 	vperfctr_joint_leave();
-	find_members(j, NULL, cpu);
-	start_members(j, cpu);
+	start_members(j, NULL, cpu);
 }
 
 /* ---- stopping and sampling ----------------------------------------------- */
 
-/* Stop all members.  Context: the switch-out of one of them, or as for vperfctr_stop(). */
+/* Stop all members.  Context: the switch-out of one of them. */
+void vperfctr_joint_sched_out(void)
+{
+	struct joint *j = joint_here();
+
+	suspend_members(j);
+	end_members(j);
+}
+
+/* Stop all members, if there are any.  Context: as for vperfctr_stop(). */
 void vperfctr_joint_leave(void)
 {
 	struct joint *j = joint_here();
@@ -378,8 +539,7 @@ void vperfctr_joint_stop(struct vperfctr_state *st)
 	vperfctr_joint_leave();
 	if (j->starting)
 		return;
-	find_members(j, st, smp_processor_id());
-	start_members(j, smp_processor_id());
+	start_members(j, st, smp_processor_id());
 }
 
 /* Update the sums of all members, which run on this CPU, while their counters go on. */
@@ -387,8 +547,12 @@ void vperfctr_joint_sample(void)
 {
 	struct joint *j = joint_here();
 
-	perfctr_cpu_sample(&j->st->cpu_state);
-	perfctr_cpu_part(&j->st->cpu_state, j->part, j->nr);
+	if (j->direct) {
+		perfctr_cpu_sample_parts(joint_of(j), j->part, j->nr);
+		return;
+	}
+	perfctr_cpu_sample(joint_of(j));
+	perfctr_cpu_part(joint_of(j), j->part, j->nr);
 }
 
 /*
@@ -397,11 +561,11 @@ void vperfctr_joint_sample(void)
  * Context: interrupts disabled, until the array has been used.
  * Return: their number.
  */
-unsigned int vperfctr_joint_members(struct vperfctr_state ***members)
+unsigned int vperfctr_joint_members(struct perfctr_cpu_state ***part)
 {
 	struct joint *j = joint_here();
 
-	*members = j->member;
+	*part = j->part;
 	return j->nr;
 }
 
@@ -481,20 +645,36 @@ bool vperfctr_can_combine(const struct perfctr_cpu_control *const *controls, uns
 
 static void free_joints(void)
 {
+	unsigned int i;
 	int cpu;
 
 	for_each_possible_cpu(cpu) {
 		struct joint **place = per_cpu_ptr(&joints, cpu), *j = *place;
 
-		if (j && j->st)
-			vperfctr_put(j->st);
+		for (i = 0; j && i < NR_SETS; i++) {
+			if (j->sets[i].joint)
+				vperfctr_put(vperfctr_member(j->sets[i].joint));
+		}
 		kfree(j);
 		*place = NULL;
 	}
 }
 
+static int init_set(struct joint_set *set)
+{
+	struct vperfctr_state *st = vperfctr_state_create_unowned(false);
+
+	if (IS_ERR(st))
+		return -ENOMEM;
+	/* Its overflows come to the place where those of rings do. */
+	st->flags = STATE_FLAG_JOINT | VPERFCTR_CONTROL_RING;
+	set->joint = &st->cpu_state;
+	return 0;
+}
+
 int __init vperfctr_joint_init(void)
 {
+	unsigned int i;
 	int cpu;
 
 	for_each_possible_cpu(cpu) {
@@ -503,13 +683,11 @@ int __init vperfctr_joint_init(void)
 		*per_cpu_ptr(&joints, cpu) = j;
 		if (!j)
 			goto no_memory;
-		j->st = vperfctr_state_create_unowned(false);
-		if (IS_ERR(j->st)) {
-			j->st = NULL;
-			goto no_memory;
+		j->set = &j->sets[0];
+		for (i = 0; i < NR_SETS; i++) {
+			if (init_set(&j->sets[i]))
+				goto no_memory;
 		}
-		/* Its overflows come to the place where those of rings do. */
-		j->st->flags = STATE_FLAG_JOINT | VPERFCTR_CONTROL_RING;
 	}
 	return 0;
 

@@ -173,26 +173,28 @@ static void handle_member(struct vperfctr_state *st, u64 ip)
  */
 static noinline void handle_joint(struct vperfctr_state *joint, u64 ip)
 {
-	struct vperfctr_state **member;
+	struct perfctr_cpu_state **part;
 	unsigned int i, n;
 
-	n = vperfctr_joint_members(&member);
+	n = vperfctr_joint_members(&part);
 	/* The time of all that follows is not the thread's: it limits samples of kernel mode. */
 	for (i = 0; i < n; i++) {
-		if (vperfctr_ring_counts_kernel(member[i]))
-			vperfctr_ring_begin_kernel(member[i]);
+		if (vperfctr_ring_counts_kernel(vperfctr_member(part[i])))
+			vperfctr_ring_begin_kernel(vperfctr_member(part[i]));
 	}
 	vperfctr_joint_pause();
 	joint->checks = 0;
 	for (i = 0; i < n; i++) {
-		handle_member(member[i], ip);
-		joint->checks |= member[i]->checks & STATE_CHECK_SIGNAL;
+		struct vperfctr_state *st = vperfctr_member(part[i]);
+
+		handle_member(st, ip);
+		joint->checks |= st->checks & STATE_CHECK_SIGNAL;
 	}
 	/* The members are the thread's states, also if the CPU is refused here. */
 	vperfctr_joint_continue();
 	for (i = 0; i < n; i++) {
-		if (vperfctr_ring_counts_kernel(member[i]))
-			vperfctr_ring_end_kernel(member[i]);
+		if (vperfctr_ring_counts_kernel(vperfctr_member(part[i])))
+			vperfctr_ring_end_kernel(vperfctr_member(part[i]));
 	}
 }
 

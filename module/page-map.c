@@ -54,7 +54,7 @@ static bool vma_owner(const struct vm_area_struct *vma)
 static int op_move(struct vperfctr_state *st, void *arg)
 {
 	struct vperfctr_page *page = arg;
-	bool running = st->cpu >= 0 || st->joint_cpu >= 0;
+	bool running = st->cpu != -1;
 
 	if (!vperfctr_page_is_small(st))
 		return -EEXIST;

@@ -79,7 +79,7 @@ static void snapshot_own(struct vperfctr_state *st, struct vperfctr_snapshot *sn
 	/* The state does not run if it was detached since the caller's check. */
 	if (likely(st->cpu >= 0))
 		perfctr_cpu_sample(&st->cpu_state);
-	else if (st->joint_cpu >= 0)
+	else if (vperfctr_is_joint(st))
 		vperfctr_joint_sample();
 	copy_sums(st, st->cpu_state.page, snap);
 	if (unlikely(st->soft))

@@ -112,7 +112,6 @@ static struct vperfctr_state *alloc_state(gfp_t gfp)
 	vperfctr_page_begin_state(st);
 	st->stop = STATE_STOP_IDLE;
 	st->cpu = -1;
-	st->joint_cpu = -1;
 	mutex_init(&st->lock);
 	raw_spin_lock_init(&st->remote_lock);
 	mutex_init(&st->call_mutex);

@@ -45,6 +45,18 @@ struct vperfctr_sampler;
 #define STATE_CHECK_CLOCK	0x08	/* the timer must be programmed: see clock.c */
 #define STATE_CHECK_JOINT	0x10	/* the thread may have other states: see joint.c */
 
+/*
+ * `slow` of a state that counts together with others, for which nothing else is to be done; and
+ * `slow_and_cpu` while it is stopped.
+ */
+#ifdef CONFIG_CPU_BIG_ENDIAN
+#define STATE_SLOW_JOINT	(STATE_CHECK_JOINT << 16)
+#define STATE_STOPPED_JOINT	((u64)STATE_SLOW_JOINT << 32 | 0xffffffff)
+#else
+#define STATE_SLOW_JOINT	(STATE_CHECK_JOINT << 8)
+#define STATE_STOPPED_JOINT	(STATE_SLOW_JOINT | 0xffffffffULL << 32)
+#endif
+
 /* Bit numbers in `bits`. */
 #define STATE_HARDWARE		0	/* has a share of the reservation */
 #define STATE_TRANSIENT		1	/* is detached when its last descriptor closes */
@@ -158,7 +170,6 @@ struct vperfctr_state {
 	 * state; this never changes while it is attached.
 	 */
 	bool observer;
-	int joint_cpu;			/* where it counts together with others; -1: nowhere */
 
 	/*
 	 * Software counters.  soft_seq covers the sums, the task's numbers when `stop`
@@ -194,13 +205,22 @@ struct vperfctr_state {
 	struct preempt_notifier notifier ____cacheline_aligned;
 	union {
 		struct {
-			u8 stop;	/* STATE_STOP_*; 0: counters run when the owner does */
-			u8 checks;	/* STATE_CHECK_* */
-			u16 remote;	/* 1: `call` waits; changed under remote_lock */
+			union {
+				struct {
+					u8 stop;	/* STATE_STOP_*; 0: counters run */
+					u8 checks;	/* STATE_CHECK_* */
+					u16 remote;	/* 1: `call` waits; see remote_lock */
+				};
+				u32 slow;	/* all; 0: the switch-in has nothing to do */
+			};
+			/*
+			 * Where the counters run now; -1: nowhere; less: together with those of
+			 * other states, on the CPU vperfctr_joint_cpu().
+			 */
+			int cpu;
 		};
-		u32 slow;		/* all of them; 0: the switch-in has nothing to do */
+		u64 slow_and_cpu;
 	};
-	int cpu;			/* where the counters run now; -1: nowhere */
 
 	/*
 	 * Last: states are allocated with room for as many counters as this machine has.  The

@@ -161,10 +161,17 @@ void vperfctr_enter_forbidden_cpu(struct vperfctr_state *st)
 }
 
 /*
- * Update the joint state after the driver has stopped and started the counters of this CPU.
+ * Prepare the joint state for the driver, which stops and starts the counters of this CPU, and
+ * update it afterwards.
  *
  * Context: interrupts disabled.
  */
+static void restarting(struct perfctr_cpu_state *state)
+{
+	if (state == &vperfctr_joint_here()->cpu_state)
+		vperfctr_joint_restarting();
+}
+
 static void restarted(struct perfctr_cpu_state *state)
 {
 	if (state == &vperfctr_joint_here()->cpu_state)
@@ -197,7 +204,7 @@ void vperfctr_start_other(struct vperfctr_state *st, int cpu)
 	if (st->checks & STATE_CHECK_SIGNAL)
 		vperfctr_overflow_later();
 	/* Another state of the thread may have started it, too. */
-	if (st->stop || st->joint_cpu >= 0 || !vperfctr_enters_cpu(st, cpu))
+	if (st->stop || vperfctr_is_joint(st) || !vperfctr_enters_cpu(st, cpu))
 		return;
 	if ((st->checks & STATE_CHECK_JOINT) && perfctr_nrctrs(&st->cpu_state.control)) {
 		vperfctr_joint_start(st);
@@ -268,15 +275,6 @@ static void reap_work(struct irq_work *work)
 	vperfctr_finish_detach_later(container_of(work, struct vperfctr_state, reap_work));
 }
 
-/* Switch out a state that does not count alone. */
-static noinline void sched_out_other(struct vperfctr_state *st)
-{
-	if (!READ_ONCE(st->owner))
-		reap_notifier(st);
-	else if (st->joint_cpu >= 0)
-		vperfctr_joint_leave();
-}
-
 /*
  * Stop the counters when the owner is switched out.
  *
@@ -288,12 +286,14 @@ static void vperfctr_sched_out(struct preempt_notifier *notifier, struct task_st
 
 	if (likely(st->cpu >= 0))
 		vperfctr_stop(st);
-	else
-		sched_out_other(st);
+	else if (vperfctr_is_joint(st))
+		vperfctr_joint_sched_out();
+	else if (unlikely(!READ_ONCE(st->owner)))
+		reap_notifier(st);
 }
 
 /* Switch in a state by the slow path.  An interrupt may have started the counters before. */
-static noinline void sched_in_other(struct vperfctr_state *st, int cpu)
+noinline void vperfctr_sched_in_other(struct vperfctr_state *st, int cpu)
 {
 	if (READ_ONCE(st->remote))
 		vperfctr_run_call(st, true);
@@ -311,16 +311,20 @@ static noinline void sched_in_other(struct vperfctr_state *st, int cpu)
 static void vperfctr_sched_in(struct preempt_notifier *notifier, int cpu)
 {
 	struct vperfctr_state *st = container_of(notifier, struct vperfctr_state, notifier);
+	u32 slow;
 
 	local_irq_disable();
-	if (vperfctr_starts_fast(st))
+	slow = READ_ONCE(st->slow);
+	if (likely(!slow))
 		vperfctr_start_here(st, cpu);
-	else
-		sched_in_other(st, cpu);
+	else if (slow != STATE_SLOW_JOINT)
+		vperfctr_sched_in_other(st, cpu);
+	else if (!vperfctr_is_joint(st))
+		vperfctr_joint_sched_in(st, cpu);	/* else another state has started it */
 	local_irq_enable();
 }
 
-static struct preempt_ops vperfctr_preempt_ops = {
+struct preempt_ops vperfctr_preempt_ops = {
 	.sched_in	= vperfctr_sched_in,
 	.sched_out	= vperfctr_sched_out,
 };
@@ -1005,7 +1009,7 @@ int __init vperfctr_thread_init(void)
 	owners_init();
 	sampling_init();
 	vperfctr_clock_init();
-	perfctr_cpu_set_restart(restarted);
+	perfctr_cpu_set_restart(restarting, restarted);
 	err = vperfctr_joint_init();
 	if (err)
 		destroy_workqueue(vperfctr_wq);

@@ -38,6 +38,7 @@ void vperfctr_finish_detach_later(struct vperfctr_state *st);
 void vperfctr_flush_detached(struct vperfctr_state *st);
 void vperfctr_start_other(struct vperfctr_state *st, int cpu);
 void vperfctr_started(struct vperfctr_state *st);
+void vperfctr_sched_in_other(struct vperfctr_state *st, int cpu);
 bool vperfctr_enters_cpu(struct vperfctr_state *st, int cpu);
 void vperfctr_enter_forbidden_cpu(struct vperfctr_state *st);
 void vperfctr_sample_here(struct vperfctr_state *st);
@@ -58,15 +59,50 @@ void vperfctr_joint_exit(void);
 void vperfctr_joint_start(struct vperfctr_state *st);
 void vperfctr_joint_stop(struct vperfctr_state *st);
 void vperfctr_joint_leave(void);
+void vperfctr_joint_sched_in(struct vperfctr_state *st, int cpu);
+void vperfctr_joint_sched_out(void);
 void vperfctr_joint_sample(void);
 void vperfctr_joint_refused(void);
 void vperfctr_joint_restarted(void);
-unsigned int vperfctr_joint_members(struct vperfctr_state ***members);
+void vperfctr_joint_restarting(void);
+unsigned int vperfctr_joint_members(struct perfctr_cpu_state ***part);
 void vperfctr_joint_pause(void);
 void vperfctr_joint_continue(void);
 struct vperfctr_state *vperfctr_joint_here(void);
 bool vperfctr_can_combine(const struct perfctr_cpu_control *const *controls, unsigned int n);
 struct vperfctr_ctr_set vperfctr_ctrs_of(const struct perfctr_cpu_control *control);
+
+extern struct preempt_ops vperfctr_preempt_ops;
+
+/* Return the state of a link in a list of notifiers, which is one of ours. */
+static __always_inline struct vperfctr_state *vperfctr_of_node(struct hlist_node *node)
+{
+	return container_of(node, struct vperfctr_state, notifier.link);
+}
+
+/* True if a link in a list of notifiers is one of ours. */
+static __always_inline bool vperfctr_is_state(struct hlist_node *node)
+{
+	return hlist_entry(node, struct preempt_notifier, link)->ops == &vperfctr_preempt_ops;
+}
+
+/* Return the state that a member of a joint state belongs to. */
+static __always_inline struct vperfctr_state *vperfctr_member(struct perfctr_cpu_state *state)
+{
+	return container_of(state, struct vperfctr_state, cpu_state);
+}
+
+/* Return st->cpu for a state that counts together with others on this CPU, and the reverse. */
+static __always_inline int vperfctr_joint_cpu(int cpu)
+{
+	return -2 - cpu;
+}
+
+/* True if the state counts together with others.  Context: as for vperfctr_start_here(). */
+static __always_inline bool vperfctr_is_joint(const struct vperfctr_state *st)
+{
+	return st->cpu < -1;
+}
 
 /*
  * The CPU on which the counters of a state run, alone or together with others; -1: none.  If
@@ -74,11 +110,9 @@ struct vperfctr_ctr_set vperfctr_ctrs_of(const struct perfctr_cpu_control *contr
  */
 static inline int vperfctr_cpu_of(const struct vperfctr_state *st)
 {
-	int cpu = smp_load_acquire(&st->cpu);	/* see vperfctr_stop() */
+	int cpu = smp_load_acquire(&st->cpu);	/* see vperfctr_stop() and end_members() */
 
-	if (unlikely(cpu < 0))
-		cpu = smp_load_acquire(&st->joint_cpu);	/* see end_members() */
-	return cpu;
+	return unlikely(cpu < -1) ? vperfctr_joint_cpu(cpu) : cpu;
 }
 
 /*
@@ -120,7 +154,7 @@ static __always_inline void vperfctr_stop(struct vperfctr_state *st)
 {
 	lockdep_assert_irqs_disabled();
 	if (st->cpu < 0) {
-		if (unlikely(st->joint_cpu >= 0))
+		if (unlikely(vperfctr_is_joint(st)))
 			vperfctr_joint_stop(st);
 		return;
 	}

@@ -87,6 +87,7 @@ typedef __s64 s64;
 #define array_index_nospec(index, size) (index)
 #define data_race(x)		(x)
 #define barrier()		__asm__ volatile("" ::: "memory")
+#define OPTIMIZER_HIDE_VAR(x)	__asm__ ("" : "+r"(x))
 /* Not <stdio.h>, whose names the module has for its own functions. */
 int snprintf(char *to, size_t size, const char *format, ...);
 #define pr_warn(...)		((void)snprintf(NULL, 0, __VA_ARGS__))

@@ -17,7 +17,8 @@ int perfctr_generic_check_control(struct perfctr_cpu_control *control);
 
 /*
  * A driver's operations on a running state: see cpu.h.  Without a faster way, a driver
- * leaves the last four NULL, which makes them a suspend and a resume.
+ * leaves the last four of a state NULL, which makes them a suspend and a resume.  It leaves those
+ * of parts NULL unless its probe sets perfctr_has_parts_ops.
  */
 struct perfctr_cpu_ops {
 	perfctr_cpu_op *suspend;
@@ -27,6 +28,9 @@ struct perfctr_cpu_ops {
 	perfctr_cpu_op *restart;
 	perfctr_cpu_hold_op *hold_overflow;
 	perfctr_cpu_op *iresume;
+	perfctr_cpu_resume_parts_op *resume_parts;
+	perfctr_cpu_parts_op *suspend_parts;
+	perfctr_cpu_parts_op *sample_parts;
 };
 
 /* For a driver without counters. */
@@ -76,7 +80,8 @@ u64 perfctr_sampling_ns(unsigned int width);
 extern perfctr_ihandler *perfctr_overflowed;
 extern perfctr_refusal *perfctr_refused;
 
-/* static-calls.c: call the service's handler of restarts.  Context: as for resume. */
+/* static-calls.c: call the service's handlers of restarts.  Context: as for resume. */
+void perfctr_tell_restarting(struct perfctr_cpu_state *state);
 void perfctr_tell_restarted(struct perfctr_cpu_state *state);
 
 /* static-calls.c: call the service's watcher.  Context: as for a perfctr_cpu_watcher. */

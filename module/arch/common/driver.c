@@ -388,6 +388,7 @@ static int try_driver(unsigned int cpu)
 	memset(&perfctr_cpu_info, 0, sizeof(perfctr_cpu_info));
 	perfctr_cpu_sampling_ns = 0;
 	perfctr_perf_keeps = false;
+	perfctr_has_parts_ops = false;
 	smp_call_function_single(cpu, probe_cpu_ipi, &err, 1);
 	return err ?: perfctr_driver->begin ? perfctr_driver->begin(cpu) : 0;
 }

@@ -12,6 +12,7 @@
 struct vperfctr_info perfctr_cpu_info;
 u64 perfctr_cpu_sampling_ns __read_mostly;	/* each switch-in reads it */
 bool perfctr_perf_keeps;
+bool perfctr_has_parts_ops;
 
 DEFINE_STATIC_CALL(perfctr_suspend, perfctr_generic_suspend);
 DEFINE_STATIC_CALL(perfctr_resume, perfctr_generic_resume);
@@ -20,6 +21,9 @@ DEFINE_STATIC_CALL(perfctr_take_overflow, perfctr_generic_take_overflow);
 DEFINE_STATIC_CALL(perfctr_restart, perfctr_generic_restart);
 DEFINE_STATIC_CALL(perfctr_hold_overflow, perfctr_generic_hold_overflow);
 DEFINE_STATIC_CALL(perfctr_iresume, perfctr_generic_iresume);
+DEFINE_STATIC_CALL(perfctr_resume_parts, perfctr_generic_resume_parts);
+DEFINE_STATIC_CALL(perfctr_suspend_parts, perfctr_generic_update_parts);
+DEFINE_STATIC_CALL(perfctr_sample_parts, perfctr_generic_update_parts);
 
 static char *forbid_cpus;
 module_param(forbid_cpus, charp, 0444);
@@ -41,11 +45,18 @@ void perfctr_cpu_set_refusal(perfctr_refusal *refusal)
 	perfctr_refused = refusal;
 }
 
-static perfctr_restart *restarted;
+static perfctr_restart *restarting, *restarted;
 
-void perfctr_cpu_set_restart(perfctr_restart *restart)
+void perfctr_cpu_set_restart(perfctr_restart *before, perfctr_restart *after)
 {
-	restarted = restart;
+	restarting = before;
+	restarted = after;
+}
+
+void perfctr_tell_restarting(struct perfctr_cpu_state *state)
+{
+	if (restarting)
+		restarting(state);
 }
 
 void perfctr_tell_restarted(struct perfctr_cpu_state *state)
@@ -98,6 +109,12 @@ int perfctr_driver_init(const struct perfctr_cpu_ops *ops)
 	static_call_update(perfctr_hold_overflow,
 			   ops->hold_overflow ?: perfctr_generic_hold_overflow);
 	static_call_update(perfctr_iresume, ops->iresume ?: perfctr_generic_iresume);
+	static_call_update(perfctr_resume_parts,
+			   ops->resume_parts ?: perfctr_generic_resume_parts);
+	static_call_update(perfctr_suspend_parts,
+			   ops->suspend_parts ?: perfctr_generic_update_parts);
+	static_call_update(perfctr_sample_parts,
+			   ops->sample_parts ?: perfctr_generic_update_parts);
 	if (!perfctr_overflowed) {
 		perfctr_cpu_info.features &= ~VPERFCTR_FEATURE_PCINT;
 		perfctr_cpu_info.max_period = 0;

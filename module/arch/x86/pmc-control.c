@@ -98,6 +98,7 @@ bool perfctr_x86_pmc_describe(unsigned int width, unsigned int fixed_width,
 	if (!perfctr_x86_pmc_describe_kind(info))
 		return false;
 	perfctr_cpu_sampling_ns = perfctr_sampling_ns(narrowest);
+	perfctr_has_parts_ops = pmu->global_ctrl;
 	info->features = VPERFCTR_FEATURE_RDPMC | VPERFCTR_FEATURE_RDTSC |
 			 VPERFCTR_FEATURE_CPUS | (perfctr_isolate ? VPERFCTR_FEATURE_ISOLATE : 0);
 	info->nrkinds = 1;

@@ -529,6 +529,10 @@ void perfctr_x86_pmc_cpu_scrub(void)
 	if (!cpu->ready)
 		return;
 	/* The running state may count from a value that another thread left. */
+	if (state) {
+		perfctr_tell_restarting(state);
+		state = cpu->running;
+	}
 	if (state)
 		perfctr_x86_pmc_suspend(state);
 	stop_all(cpu);

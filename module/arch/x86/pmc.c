@@ -719,6 +719,102 @@ void perfctr_x86_pmc_sample(struct perfctr_cpu_state *state)
 		arm(cpu, state);
 }
 
+/* ---- several states that count together ---------------------------------- */
+
+/* Add to the sums of parts, which go on from `start` or will start again. */
+static __always_inline void update_parts(struct perfctr_cpu_state *const *part, unsigned int n,
+					 bool go_on)
+{
+	u64 now, tsc = perfctr_rdtsc();
+
+	do {
+		const struct perfctr_cpu_state *state = *part++;
+		struct vperfctr_page *page = state->page;
+		struct vperfctr_page_ctr *ctr = page->ctr;
+		u32 nractrs = VPERFCTR_CSTATUS_NRACTRS(state->cstatus);
+
+		perfctr_page_begin(page);
+		if (state->cstatus & VPERFCTR_CSTATUS_TSC)
+			page->tsc_sum += tsc - page->tsc_start;
+		if (go_on)
+			page->tsc_start = tsc;
+		do {
+			now = perfctr_rdpmc(ctr->map);
+			ctr->sum += (now - ctr->start) & page->mask;
+			ctr->start = go_on ? now : 0;	/* see suspend() */
+			ctr++;
+			/* Else the end is computed before, with more instructions than it saves. */
+			OPTIMIZER_HIDE_VAR(nractrs);
+		} while (--nractrs);
+		perfctr_page_end(page);
+	} while (--n);
+}
+
+void perfctr_x86_pmc_suspend_parts(struct perfctr_cpu_state *joint,
+				   struct perfctr_cpu_state *const *part, unsigned int n)
+{
+	struct pmc_cpu *cpu = this_cpu_ptr(&perfctr_x86_pmc_cpu);
+	bool stops = must_stop(joint);
+
+	if (stops)
+		stop_global_ctrl(cpu);
+	update_parts(part, n, false);
+	WRITE_ONCE(cpu->running, NULL);
+	if (stops && unlikely(perfctr_x86_watched()))
+		clear_used(joint);
+}
+
+void perfctr_x86_pmc_sample_parts(struct perfctr_cpu_state *joint,
+				  struct perfctr_cpu_state *const *part, unsigned int n)
+{
+	update_parts(part, n, true);
+}
+
+/* Load the control of the joint state first. */
+static noinline bool load_and_resume_parts(struct perfctr_cpu_state *joint,
+					   struct perfctr_cpu_state *const *part, unsigned int n)
+{
+	struct pmc_cpu *cpu = this_cpu_ptr(&perfctr_x86_pmc_cpu);
+
+	if (!(joint->cstatus & cpu->ready))
+		return false;
+	write_control(cpu, joint);
+	return perfctr_x86_pmc_resume_parts(joint, part, n);
+}
+
+bool perfctr_x86_pmc_resume_parts(struct perfctr_cpu_state *joint,
+				  struct perfctr_cpu_state *const *part, unsigned int n)
+{
+	struct pmc_cpu *cpu = this_cpu_ptr(&perfctr_x86_pmc_cpu);
+	u32 running = running_cstatus(0);
+	u64 tsc;
+
+	if (unlikely(cpu->id != joint->id))
+		return load_and_resume_parts(joint, part, n);
+	WRITE_ONCE(cpu->running, joint);
+	tsc = perfctr_rdtsc();
+	do {
+		const struct perfctr_cpu_state *state = *part++;
+		struct vperfctr_page *page = state->page;
+		struct vperfctr_page_ctr *ctr = page->ctr;
+		u32 nractrs = VPERFCTR_CSTATUS_NRACTRS(state->cstatus);
+
+		perfctr_page_begin(page);
+		page->cstatus = state->cstatus | running;
+		page->tsc_start = tsc;
+		do {
+			OPTIMIZER_HIDE_VAR(nractrs);	/* see update_parts() */
+			ctr->start = perfctr_rdpmc(ctr->map);
+			ctr++;
+		} while (--nractrs);
+		perfctr_page_end(page);
+	} while (--n);
+	start_counters(cpu, joint);
+	if (running & VPERFCTR_CSTATUS_RDPMC)
+		perfctr_x86_saw_rdpmc();
+	return true;
+}
+
 /* ---- handling an overflow ------------------------------------------------ */
 
 /*

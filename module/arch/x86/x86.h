@@ -123,6 +123,9 @@ perfctr_cpu_take_op perfctr_x86_pmc_take_overflow;
 perfctr_cpu_op perfctr_x86_pmc_restart;
 perfctr_cpu_hold_op perfctr_x86_pmc_hold_overflow;
 perfctr_cpu_op perfctr_x86_pmc_iresume;
+perfctr_cpu_resume_parts_op perfctr_x86_pmc_resume_parts;
+perfctr_cpu_parts_op perfctr_x86_pmc_suspend_parts;
+perfctr_cpu_parts_op perfctr_x86_pmc_sample_parts;
 struct perfctr_cpu_state *perfctr_x86_pmc_overflow(void);
 bool perfctr_x86_pmc_end_stray(bool all);
 void perfctr_x86_pmc_repair(void);
@@ -165,6 +168,9 @@ void perfctr_x86_pmc_unkept(int bit);
 		.restart	= perfctr_x86_pmc_restart,	\
 		.hold_overflow	= perfctr_x86_pmc_hold_overflow, \
 		.iresume	= perfctr_x86_pmc_iresume,	\
+		.resume_parts	= perfctr_x86_pmc_resume_parts,	\
+		.suspend_parts	= perfctr_x86_pmc_suspend_parts, \
+		.sample_parts	= perfctr_x86_pmc_sample_parts,	\
 	},							\
 	.overflow	= perfctr_x86_pmc_overflow,		\
 	.end_stray	= perfctr_x86_pmc_end_stray,		\

@@ -28,6 +28,7 @@ typedef __s64 s64;
 #define ____cacheline_aligned
 #define noinline		__attribute__((__noinline__))
 #define barrier()		__asm__ volatile("" ::: "memory")
+#define OPTIMIZER_HIDE_VAR(x)	__asm__ ("" : "+r"(x))
 #define smp_mb()		barrier()	/* all CPUs are in one thread */
 #define smp_wmb()		barrier()	/* likewise */
 #define smp_rmb()		barrier()

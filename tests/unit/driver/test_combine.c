@@ -120,6 +120,63 @@ START_TEST(samples)
 }
 END_TEST
 
+/* The joint state counts, but only the pages of its parts are updated, in any order. */
+START_TEST(pages_of_parts)
+{
+	struct perfctr_cpu_control control;
+	u32 joint_samples;
+	unsigned int i, k;
+
+	set_part(0, 1, 2);
+	set_part(1, FIXED(0), 0);
+	part[1].state.cstatus &= ~VPERFCTR_CSTATUS_TSC;
+	ck_assert(perfctr_has_parts_ops);
+	ck_assert_int_eq(combine(&control), 0);
+	thread_control(&joint, &control, 0);
+	joint_samples = joint.page.samplecount;
+	fake_irqs_off = true;
+	/* The CPU does not hold counters yet. */
+	ck_assert(!perfctr_cpu_resume_parts(&joint.state, parts, 2));
+	perfctr_cpu_resume(&joint.state);
+	perfctr_cpu_suspend(&joint.state);
+	joint_samples = joint.page.samplecount;
+	/* The registers hold another control in the first round. */
+	perfctr_cpu_resume(&part[1].state);
+	perfctr_cpu_suspend(&part[1].state);
+	for (k = 1; k < 4; k++) {
+		ck_assert(perfctr_cpu_resume_parts(&joint.state, k % 2 ? parts : swapped, 2));
+		for (i = 0; i < 2; i++) {
+			ck_assert_uint_eq(part[i].page.cstatus,
+					  part[i].state.cstatus | VPERFCTR_CSTATUS_RUNNING);
+			ck_assert_uint_eq(part[i].page.tsc_start, model_rdtsc());
+		}
+		model_run(&work);
+		perfctr_cpu_sample_parts(&joint.state, parts, 2);
+		for (i = 0; i < 2; i++) {
+			struct vperfctr_page *page = &part[i].page;
+
+			ck_assert_uint_eq(page->ctr[0].sum, 1000 * (2 * k - 1));
+			ck_assert_uint_eq(page->ctr[0].start, model_rdpmc(page->ctr[0].map));
+			ck_assert_uint_eq(page->tsc_start, model_rdtsc());
+			ck_assert_uint_eq(page->samplecount & 1, 0);
+		}
+		model_run(&work);
+		perfctr_cpu_suspend_parts(&joint.state, parts, 2);
+		model_run(&work);
+		for (i = 0; i < 2; i++) {
+			ck_assert_uint_eq(part[i].page.ctr[0].sum, 2000 * k);
+			ck_assert_uint_eq(part[i].page.ctr[1].sum, 6000 * k);
+			ck_assert_uint_eq(part[i].page.ctr[0].start, 0);
+			ck_assert_uint_eq(part[i].page.samplecount & 1, 0);
+		}
+		ck_assert_uint_eq(part[0].page.tsc_sum, 6000 * k);
+		ck_assert_uint_eq(part[1].page.tsc_sum, 0);
+	}
+	ck_assert_uint_eq(joint.page.samplecount, joint_samples);
+	fake_irqs_off = false;
+}
+END_TEST
+
 START_TEST(one_counter_twice)
 {
 	struct perfctr_cpu_control control;
@@ -142,6 +199,7 @@ Suite *combine_suite(void)
 	tcase_add_checked_fixture(tc, setup, machine_stop);
 	tcase_add_test(tc, counts_of_both);
 	tcase_add_test(tc, samples);
+	tcase_add_test(tc, pages_of_parts);
 	tcase_add_test(tc, one_counter_twice);
 	suite_add_tcase(suite, tc);
 	return suite;
