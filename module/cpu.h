@@ -40,6 +40,7 @@ struct perfctr_cpu_control {
 	u32 kind;			/* the kind of CPU that can count it; 0 without counters */
 	bool kernel;			/* some counter counts in kernel mode, on any kind */
 	bool alone;			/* no hyper-thread sibling may be online */
+	u32 cstatus;			/* that of a state whose counters are not held */
 	struct perfctr_cpu_kinds *kinds; /* of VPERFCTR_ANY_KIND; NULL: for one kind only */
 	struct vperfctr_ctr ctr[VPERFCTR_MAX_CTRS];
 };
@@ -70,7 +71,7 @@ struct perfctr_cpu_state {
 	struct vperfctr_page *page;
 	u64 id;
 	u32 cstatus;			/* as in the page, without what changes at resume */
-	u32 unheld_cstatus;		/* the same, and unchanged while the counters are held */
+	u32 stops;			/* not 0: the counters always stop with their owner */
 	struct perfctr_cpu_control control;	/* last: may have room for fewer counters */
 };
 

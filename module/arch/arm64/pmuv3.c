@@ -448,8 +448,7 @@ void perfctr_arm64_perf_comes(void)
 /* True if a state's counters must stop when its owner is switched out. */
 static bool must_stop(const struct perfctr_cpu_state *state)
 {
-	/* In kernel mode it matters that counters start and stop together. */
-	return READ_ONCE(perfctr_arm64_hides) || (perfctr_isolate && state->control.kernel);
+	return READ_ONCE(perfctr_arm64_hides) || state->stops;
 }
 
 /*

@@ -109,6 +109,16 @@ static inline u32 perfctr_make_cstatus(const struct perfctr_cpu_control *control
 	       (control->nrictrs ? VPERFCTR_CSTATUS_ICTRS : 0);
 }
 
+/*
+ * True if the counters of a control must always stop with their owner.  In kernel mode it matters
+ * that counters start and stop together.  Those that a sibling must not meet would run when it
+ * comes online.
+ */
+static inline bool perfctr_must_stop(const struct perfctr_cpu_control *control)
+{
+	return perfctr_isolate && (control->kernel || control->alone);
+}
+
 /* Return the value from which an i-mode counter overflows after 2^shift periods. */
 u64 perfctr_long_start(struct perfctr_cpu_state *state, unsigned int i, unsigned int shift);
 

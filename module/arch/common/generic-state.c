@@ -28,7 +28,8 @@ static void install_control(struct perfctr_cpu_state *state,
 	memcpy(state->control.ctr, control->ctr, nrctrs * sizeof(control->ctr[0]));
 	state->id = id;
 	state->cstatus = perfctr_make_cstatus(control);
-	state->unheld_cstatus = state->cstatus;
+	state->control.cstatus = state->cstatus;
+	state->stops = perfctr_must_stop(control);
 
 	perfctr_page_begin(page);
 	page->cstatus = state->cstatus;
@@ -172,7 +173,7 @@ bool perfctr_may_use_counters(struct perfctr_cpu_state *state)
 {
 	if (!VPERFCTR_CSTATUS_NRCTRS(state->cstatus)) {
 		/* An overflow may hold the counters of a state that shows none. */
-		if (VPERFCTR_CSTATUS_NRCTRS(state->unheld_cstatus) && perfctr_driver->open_held &&
+		if (VPERFCTR_CSTATUS_NRCTRS(state->control.cstatus) && perfctr_driver->open_held &&
 		    !perfctr_prepare_here())
 			perfctr_driver->open_held();
 		perfctr_generic_resume(state);
@@ -211,7 +212,7 @@ void perfctr_cpu_hold_pmcs(struct perfctr_cpu_state *state)
 
 void perfctr_cpu_unhold_pmcs(struct perfctr_cpu_state *state)
 {
-	state->cstatus = state->unheld_cstatus;
+	state->cstatus = state->control.cstatus;
 	perfctr_cpu_mark_suspended(state);
 }
 

@@ -8,7 +8,6 @@
 /* Images of the registers that counters share, derived from a control. */
 struct perfctr_cpu_regs {
 	u64 enable;		/* global_ctrl and what is kept; simple.h: the image */
-	u32 stops;		/* not 0: the counters always stop with their owner */
 	u32 extra_used;		/* mask of the extra registers that are used */
 	u64 global_ctrl;	/* enable bits of the counters used */
 	u64 fixed_ctrl;		/* IA32_FIXED_CTR_CTRL */

@@ -201,10 +201,5 @@ int perfctr_x86_pmc_check_control(struct perfctr_cpu_control *control)
 	}
 	control->mask = perfctr_x86_low_bits(width);
 	control->regs.enable = control->regs.global_ctrl | pmu->kept;
-	/*
-	 * In kernel mode it matters that counters start and stop together.  Those that a sibling
-	 * must not meet would run when it comes online.
-	 */
-	control->regs.stops = perfctr_isolate && (control->kernel || control->alone);
 	return 0;
 }

@@ -486,7 +486,7 @@ static __always_inline bool is_simple(u32 cstatus)
 /* True if a state's counters must stop when its owner is switched out. */
 static __always_inline bool must_stop(const struct perfctr_cpu_state *state)
 {
-	return perfctr_x86_stops() | state->control.regs.stops;
+	return perfctr_x86_stops() | state->stops;
 }
 
 /* Clear the state's counters, as another process could see what they hold. */
@@ -969,7 +969,7 @@ static __always_inline bool is_only_start_missing(const struct pmc_cpu *cpu,
 						  const struct perfctr_cpu_state *state)
 {
 	return likely(pmu->global_ctrl && cpu->id == state->id &&
-		      has_one_counter(state->unheld_cstatus) &&
+		      has_one_counter(state->control.cstatus) &&
 		      is_at_start(&state->page->ctr[0]));
 }
 
@@ -977,7 +977,7 @@ void perfctr_x86_pmc_iresume(struct perfctr_cpu_state *state)
 {
 	struct pmc_cpu *cpu = this_cpu_ptr(&perfctr_x86_pmc_cpu);
 	struct vperfctr_page *page = state->page;
-	u32 cstatus = state->unheld_cstatus, running;
+	u32 cstatus = state->control.cstatus, running;
 
 	state->cstatus = cstatus;
 	if (!is_only_start_missing(cpu, state)) {
