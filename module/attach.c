@@ -455,7 +455,7 @@ static struct vperfctr_state *make_root(const struct vperfctr_control *header,
 	control->kinds = NULL;	/* the root has it now */
 	root->flags = header->flags | STATE_FLAG_SET;
 	root->soft = (u32)header->soft;	/* it has been checked */
-	root->checks = vperfctr_is_restricted(control) ? STATE_CHECK_CPU : 0;
+	root->checks |= vperfctr_is_restricted(control) ? STATE_CHECK_CPU : 0;
 	vperfctr_clock_begin(root, header->clock_period, vperfctr_may_clock_kernel(header));
 	return root;
 }

@@ -331,7 +331,7 @@ static int op_control(struct vperfctr_state *st, void *arg)
 	vperfctr_overflow_forget(st);
 	/* Undo throttling.  The number of samples in this tick remains. */
 	st->ring_shift = 0;
-	st->checks &= STATE_CHECK_JOINT;
+	st->checks &= STATE_CHECK_JOINT | STATE_CHECK_NARROW;
 	if (change->restricted)
 		st->checks |= STATE_CHECK_CPU;
 	if (unlikely(st->clock.period | header->clock_period))

@@ -60,6 +60,10 @@ struct perfctr_cpu_kinds {
 	struct perfctr_cpu_control control[];
 };
 
+/* In `special` of a state. */
+#define PERFCTR_STOPS	0x1	/* the counters always stop with their owner */
+#define PERFCTR_OTHER	0x2	/* not a-mode counters only, or no register starts all counters */
+
 /*
  * One thread's counters.  Their start values and sums are in the page that user space
  * maps read-only.  The id identifies the control, so that a CPU knows whether its
@@ -71,7 +75,7 @@ struct perfctr_cpu_state {
 	struct vperfctr_page *page;
 	u64 id;
 	u32 cstatus;			/* as in the page, without what changes at resume */
-	u32 stops;			/* not 0: the counters always stop with their owner */
+	u32 special;			/* PERFCTR_STOPS and the like; 0: a switch only reads */
 	struct perfctr_cpu_control control;	/* last: may have room for fewer counters */
 };
 
@@ -99,7 +103,7 @@ extern struct vperfctr_info perfctr_cpu_info;
 /* True if perf keeps some counters, and uses them while threads count; set by init. */
 extern bool perfctr_perf_keeps;
 
-/* True if the driver has resume_parts and the like; set by init. */
+/* True if one register starts all counters, and the driver has resume_parts; set by init. */
 extern bool perfctr_has_parts_ops;
 
 /*

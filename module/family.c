@@ -110,7 +110,7 @@ struct vperfctr_state *vperfctr_make_member(struct vperfctr_state *parent, gfp_t
 	st->preserve = parent->preserve;
 	/* A new task's numbers are zero, as soft_start is. */
 	st->soft = parent->soft;
-	st->checks = parent->checks & STATE_CHECK_CPU;
+	st->checks = parent->checks & (STATE_CHECK_CPU | STATE_CHECK_NARROW);
 	st->observer = parent->observer;
 	if (unlikely(parent->clock.period))
 		vperfctr_clock_begin(st, parent->clock.period, parent->clock.kernel);

@@ -112,6 +112,9 @@ static struct vperfctr_state *alloc_state(gfp_t gfp)
 	vperfctr_page_begin_state(st);
 	st->stop = STATE_STOP_IDLE;
 	st->cpu = -1;
+	st->cpu_state.special = PERFCTR_OTHER;
+	if (perfctr_cpu_sampling_ns)
+		st->checks = STATE_CHECK_NARROW;
 	mutex_init(&st->lock);
 	raw_spin_lock_init(&st->remote_lock);
 	mutex_init(&st->call_mutex);

@@ -44,6 +44,7 @@ struct vperfctr_sampler;
 #define STATE_CHECK_STARTED	0x04	/* an interrupt may have come before, and started it */
 #define STATE_CHECK_CLOCK	0x08	/* the timer must be programmed: see clock.c */
 #define STATE_CHECK_JOINT	0x10	/* the thread may have other states: see joint.c */
+#define STATE_CHECK_NARROW	0x20	/* a timer must sample the counters; always or never */
 
 /*
  * `slow` of a state that counts together with others, for which nothing else is to be done; and

@@ -130,7 +130,7 @@ static __always_inline void vperfctr_start_here(struct vperfctr_state *st, int c
 /* True if the counters start with nothing else to do. */
 static __always_inline bool vperfctr_starts_fast(const struct vperfctr_state *st)
 {
-	return likely(!READ_ONCE(st->slow) && !perfctr_cpu_sampling_ns);
+	return likely(!READ_ONCE(st->slow));
 }
 
 /* Start the counters, unless they run or must not.  Context: as for vperfctr_start_here(). */

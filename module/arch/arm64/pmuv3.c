@@ -448,7 +448,7 @@ void perfctr_arm64_perf_comes(void)
 /* True if a state's counters must stop when its owner is switched out. */
 static bool must_stop(const struct perfctr_cpu_state *state)
 {
-	return READ_ONCE(perfctr_arm64_hides) || state->stops;
+	return READ_ONCE(perfctr_arm64_hides) || (state->special & PERFCTR_STOPS);
 }
 
 /*

@@ -110,13 +110,15 @@ static inline u32 perfctr_make_cstatus(const struct perfctr_cpu_control *control
 }
 
 /*
- * True if the counters of a control must always stop with their owner.  In kernel mode it matters
- * that counters start and stop together.  Those that a sibling must not meet would run when it
- * comes online.
+ * Return what is special about a control.  In kernel mode it matters that counters start and stop
+ * together.  Those that a sibling must not meet would run when it comes online.
  */
-static inline bool perfctr_must_stop(const struct perfctr_cpu_control *control)
+static inline u32 perfctr_special(const struct perfctr_cpu_control *control)
 {
-	return perfctr_isolate && (control->kernel || control->alone);
+	bool stops = perfctr_isolate && (control->kernel || control->alone);
+	bool other = control->nrictrs || !control->nractrs || !perfctr_has_parts_ops;
+
+	return (stops ? PERFCTR_STOPS : 0) | (other ? PERFCTR_OTHER : 0);
 }
 
 /* Return the value from which an i-mode counter overflows after 2^shift periods. */

@@ -29,7 +29,7 @@ static void install_control(struct perfctr_cpu_state *state,
 	state->id = id;
 	state->cstatus = perfctr_make_cstatus(control);
 	state->control.cstatus = state->cstatus;
-	state->stops = perfctr_must_stop(control);
+	state->special = perfctr_special(control);
 
 	perfctr_page_begin(page);
 	page->cstatus = state->cstatus;

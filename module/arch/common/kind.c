@@ -181,7 +181,7 @@ static void install_table(struct perfctr_cpu_state *state, const struct perfctr_
 	control->mask = from->mask;
 	control->kind = from->kind;
 	control->alone = from->alone;
-	state->stops = perfctr_must_stop(from);
+	state->special = perfctr_special(from);
 	/* The old kind's registers may have given the state another identity. */
 	state->id = from->kinds->id;
 

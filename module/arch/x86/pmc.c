@@ -474,19 +474,20 @@ static noinline void resume_overflowed(struct pmc_cpu *cpu,
 /* ---- suspend, resume, sample -------------------------------------------- */
 
 /*
- * True on the fast path: a-mode only, one global control.  Slow paths are noinline tail
+ * True if a state's counters must stop when its owner is switched out.
+ *
+ * The fast paths are those of states without PERFCTR_OTHER.  Slow paths are noinline tail
  * calls, so no registers are spilled.
  */
-static __always_inline bool is_simple(u32 cstatus)
-{
-	return !(cstatus & VPERFCTR_CSTATUS_ICTRS) && VPERFCTR_CSTATUS_NRACTRS(cstatus) &&
-	       pmu->global_ctrl;
-}
-
-/* True if a state's counters must stop when its owner is switched out. */
 static __always_inline bool must_stop(const struct perfctr_cpu_state *state)
 {
-	return perfctr_x86_stops() | state->stops;
+	return perfctr_x86_stops() | (state->special & PERFCTR_STOPS);
+}
+
+/* The same on the fast path, and true if the state is not for it. */
+static __always_inline u32 must_stop_or_other(const struct perfctr_cpu_state *state)
+{
+	return perfctr_x86_stops() | state->special;
 }
 
 /* Clear the state's counters, as another process could see what they hold. */
@@ -499,25 +500,56 @@ static noinline void clear_used(const struct perfctr_cpu_state *state)
 }
 
 /*
+ * For a loop that ends when this is 0.  The compiler would compute its end instead, with more
+ * instructions than that saves.
+ */
+static __always_inline u32 countdown(u32 n)
+{
+	OPTIMIZER_HIDE_VAR(n);
+	return n;
+}
+
+/* Add what a-mode counters have counted, of which there is at least one. */
+static __always_inline void suspend_actrs(struct vperfctr_page *page, u32 n)
+{
+	struct vperfctr_page_ctr *ctr = page->ctr;
+
+	do {
+		n = countdown(n);
+		ctr->sum += (perfctr_rdpmc(ctr->map) - ctr->start) & page->mask;
+		ctr->start = 0;	/* the old value shows counts of other threads */
+		ctr++;
+	} while (--n);
+}
+
+static __always_inline void resume_actrs(struct vperfctr_page *page, u32 n)
+{
+	struct vperfctr_page_ctr *ctr = page->ctr;
+
+	do {
+		n = countdown(n);
+		ctr->start = perfctr_rdpmc(ctr->map);
+		ctr++;
+	} while (--n);
+}
+
+/*
  * Update the state.
+ * @other: it may have no a-mode counters
  * @stopped: the counters are stopped, as a process may be able to look.  Else none is.
  */
 static __always_inline void suspend(struct pmc_cpu *cpu, struct perfctr_cpu_state *state,
-				    u32 cstatus, bool ictrs, bool stopped)
+				    bool other, bool ictrs, bool stopped)
 {
 	struct vperfctr_page *page = state->page;
-	unsigned int i, nractrs = VPERFCTR_CSTATUS_NRACTRS(cstatus);
+	u32 nractrs = VPERFCTR_CSTATUS_NRACTRS(state->cstatus);
 
 	perfctr_page_begin(page);
 	/* Read it again: the local copy would need a register that RDTSC does not clobber. */
-	if (state->cstatus & VPERFCTR_CSTATUS_TSC)
+	if (likely(state->cstatus & VPERFCTR_CSTATUS_TSC))
 		page->tsc_sum += perfctr_rdtsc() - page->tsc_start;
-	for (i = 0; i < nractrs; i++) {
-		struct vperfctr_page_ctr *ctr = &page->ctr[i];
-
-		ctr->sum += (perfctr_rdpmc(ctr->map) - ctr->start) & page->mask;
-		ctr->start = 0;	/* the old value shows counts of other threads */
-	}
+	if (!other || nractrs)
+		suspend_actrs(page, nractrs);
 	if (ictrs)
 		suspend_ictrs(cpu, state);
 	perfctr_page_end(page);
@@ -539,51 +571,47 @@ static noinline void suspend_other(struct perfctr_cpu_state *state)
 		disarm(cpu);
 	if (stops || ictrs)
 		stop_counters(cpu, state);
-	suspend(cpu, state, state->cstatus, ictrs, stops);
+	suspend(cpu, state, true, ictrs, stops);
 }
 
 void perfctr_x86_pmc_suspend(struct perfctr_cpu_state *state)
 {
-	u32 cstatus = state->cstatus;
-	struct pmc_cpu *cpu;
+	struct pmc_cpu *cpu = this_cpu_ptr(&perfctr_x86_pmc_cpu);
 
-	if (unlikely(!is_simple(cstatus))) {
-		suspend_other(state);
-		return;
-	}
-	cpu = this_cpu_ptr(&perfctr_x86_pmc_cpu);
 	/* Twice, so that neither path tests again whether the counters are stopped. */
-	if (must_stop(state)) {
+	if (!must_stop_or_other(state)) {
+		suspend(cpu, state, false, false, false);
+	} else if (likely(!(state->special & PERFCTR_OTHER))) {
 		stop_global_ctrl(cpu);
-		suspend(cpu, state, cstatus, false, true);
+		suspend(cpu, state, false, false, true);
 	} else {
-		suspend(cpu, state, cstatus, false, false);
+		suspend_other(state);
 	}
 }
 
 static __always_inline void resume(struct pmc_cpu *cpu, struct perfctr_cpu_state *state,
-				   u32 cstatus, bool tsc_runs)
+				   u32 cstatus, bool other, bool tsc_runs)
 {
 	struct vperfctr_page *page = state->page;
-	unsigned int i, nractrs = VPERFCTR_CSTATUS_NRACTRS(cstatus);
+	u32 nractrs = VPERFCTR_CSTATUS_NRACTRS(cstatus);
 
 	WRITE_ONCE(cpu->running, state);
 	perfctr_page_begin(page);
 	page->cstatus = cstatus;
 	if (!tsc_runs)
 		page->tsc_start = perfctr_rdtsc();
-	for (i = 0; i < nractrs; i++)
-		page->ctr[i].start = perfctr_rdpmc(page->ctr[i].map);
+	if (!other || nractrs)
+		resume_actrs(page, nractrs);
 	perfctr_page_end(page);
 }
 
 static __always_inline void start_counters(struct pmc_cpu *cpu,
-					   const struct perfctr_cpu_state *state)
+					   const struct perfctr_cpu_state *state, u32 stops)
 {
 	u64 enable = state->control.regs.enable;
 
 	/* Counters of other threads keep running if no process can see them. */
-	if (must_stop(state))
+	if (stops)
 		write_global_ctrl(cpu, enable);
 	else
 		write_global_ctrl(cpu, enable | cpu->global_ctrl);
@@ -653,27 +681,27 @@ static noinline void resume_other(struct perfctr_cpu_state *state, bool tsc_runs
 		resume_overflowed(cpu, state);
 	else if (cpu->id != state->id)
 		write_control(cpu, state);
-	resume(cpu, state, cstatus, tsc_runs);
+	resume(cpu, state, cstatus, true, tsc_runs);
 	if (ictrs && pmu->global_ctrl && !overflow)
 		WRITE_ONCE(cpu->armed, state);	/* stopped since the load: no overflow */
 	else if (ictrs && !arm(cpu, state))
 		return;
 	if (pmu->global_ctrl)
-		start_counters(cpu, state);
+		start_counters(cpu, state, must_stop(state));
 }
 
 void perfctr_x86_pmc_resume(struct perfctr_cpu_state *state)
 {
 	struct pmc_cpu *cpu = this_cpu_ptr(&perfctr_x86_pmc_cpu);
-	u32 cstatus = state->cstatus;
+	u32 cstatus;
 
-	if (unlikely(!is_simple(cstatus) || cpu->id != state->id)) {
+	if (unlikely(cpu->id != state->id || (state->special & PERFCTR_OTHER))) {
 		resume_other(state, false);
 		return;
 	}
-	cstatus = running_cstatus(cstatus);
-	resume(cpu, state, cstatus, false);
-	start_counters(cpu, state);
+	cstatus = running_cstatus(state->cstatus);
+	resume(cpu, state, cstatus, false, false);
+	start_counters(cpu, state, must_stop_or_other(state));
 	if (cstatus & VPERFCTR_CSTATUS_RDPMC)
 		perfctr_x86_saw_rdpmc();
 }
@@ -743,8 +771,7 @@ static __always_inline void update_parts(struct perfctr_cpu_state *const *part, 
 			ctr->sum += (now - ctr->start) & page->mask;
 			ctr->start = go_on ? now : 0;	/* see suspend() */
 			ctr++;
-			/* Else the end is computed before, with more instructions than it saves. */
-			OPTIMIZER_HIDE_VAR(nractrs);
+			nractrs = countdown(nractrs);
 		} while (--nractrs);
 		perfctr_page_end(page);
 	} while (--n);
@@ -754,7 +781,7 @@ void perfctr_x86_pmc_suspend_parts(struct perfctr_cpu_state *joint,
 				   struct perfctr_cpu_state *const *part, unsigned int n)
 {
 	struct pmc_cpu *cpu = this_cpu_ptr(&perfctr_x86_pmc_cpu);
-	bool stops = must_stop(joint);
+	u32 stops = must_stop_or_other(joint);
 
 	if (stops)
 		stop_global_ctrl(cpu);
@@ -796,20 +823,14 @@ bool perfctr_x86_pmc_resume_parts(struct perfctr_cpu_state *joint,
 	do {
 		const struct perfctr_cpu_state *state = *part++;
 		struct vperfctr_page *page = state->page;
-		struct vperfctr_page_ctr *ctr = page->ctr;
-		u32 nractrs = VPERFCTR_CSTATUS_NRACTRS(state->cstatus);
 
 		perfctr_page_begin(page);
 		page->cstatus = state->cstatus | running;
 		page->tsc_start = tsc;
-		do {
-			OPTIMIZER_HIDE_VAR(nractrs);	/* see update_parts() */
-			ctr->start = perfctr_rdpmc(ctr->map);
-			ctr++;
-		} while (--nractrs);
+		resume_actrs(page, VPERFCTR_CSTATUS_NRACTRS(state->cstatus));
 		perfctr_page_end(page);
 	} while (--n);
-	start_counters(cpu, joint);
+	start_counters(cpu, joint, must_stop_or_other(joint));
 	if (running & VPERFCTR_CSTATUS_RDPMC)
 		perfctr_x86_saw_rdpmc();
 	return true;
