@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Errata of Intel's processors: counters that microcode uses, events that disturb the
- * hyper-thread sibling, counters that must be restarted, periods that are too short.
+ * hyper-thread sibling, counters that must be restarted, periods that are too short, interrupts
+ * that repeat.
  */
 #include <linux/bitops.h>
 #include <linux/kernel.h>
@@ -117,6 +118,30 @@ static void limit_periods(struct perfctr_x86_pmu *pmu, unsigned int model)
 		pmu->no_imode_event = INST_RETIRED_PREC_DIST;
 }
 
+/*
+ * False for processors of which it is known that they do not raise the interrupt of an overflow
+ * again if LVTPC is unmasked before the counter is reloaded: perf does that there.  On Haswell and
+ * later cores, Tremont and later Atoms, it does it last (late_ack, mid_ack).
+ */
+static bool raises_again(unsigned int model)
+{
+	switch (model) {
+	case PERFCTR_INTEL_NO_MODEL:			/* of another vendor */
+	case 0x0e:					/* Core Duo */
+	case 0x0f: case 0x16: case 0x17: case 0x1d:	/* Core 2 */
+	case 0x1a: case 0x1e: case 0x1f: case 0x2e:	/* Nehalem */
+	case 0x25: case 0x2c: case 0x2f:		/* Westmere */
+	case 0x2a: case 0x2d:				/* Sandy Bridge */
+	case 0x3a: case 0x3e:				/* Ivy Bridge */
+	case 0x1c: case 0x26: case 0x27: case 0x35: case 0x36:	/* Bonnell, Saltwell */
+	case 0x37: case 0x4a: case 0x4c: case 0x4d: case 0x5a: case 0x5d: case 0x75:
+	case 0x57: case 0x85:				/* Silvermont, Airmont; Xeon Phi */
+	case 0x5c: case 0x5f: case 0x7a:		/* Goldmont */
+		return false;
+	}
+	return true;
+}
+
 void perfctr_intel_set_quirks(struct perfctr_x86_pmu *pmu, unsigned int model,
 			      unsigned int version, u64 pmc_mask)
 {
@@ -125,6 +150,7 @@ void perfctr_intel_set_quirks(struct perfctr_x86_pmu *pmu, unsigned int model,
 		pmu->alone_event = DISTURBING_EVENT;
 	}
 	limit_periods(pmu, model);
+	pmu->unmasks_late = raises_again(model);
 	/* A hypervisor's PMU may have fewer counters, and need not have these registers. */
 	if (needs_restart(model) && version >= 2 && pmc_mask == perfctr_x86_low_bits(4))
 		pmu->restart = restart_nehalem;

@@ -135,17 +135,39 @@ static noinline int other_nmi(struct perfctr_cpu_state *state, struct pt_regs *r
 	return ours ? NMI_HANDLED : NMI_DONE;
 }
 
-/* Claim the NMI if it is ours, and report the overflow that it finds to the service. */
-static int overflow_nmi(unsigned int type, struct pt_regs *regs)
+/* Handle an NMI that has found @state, as perfctr_x86_overflow returns it. */
+static __always_inline int handle_nmi(struct perfctr_cpu_state *state, struct pt_regs *regs)
 {
-	struct perfctr_cpu_state *state = static_call(perfctr_x86_overflow)();
-
 	if (IS_ERR_OR_NULL(state) || unlikely(!READ_ONCE(perfctr_x86_pmi_masks)))
 		return other_nmi(state, regs);
 	__this_cpu_write(in_a_row, 0);
 	/* Reading LVTPC first would cost more than this write. */
 	unmask_lvtpc();
 	perfctr_overflowed(state, regs);
+	return NMI_HANDLED;
+}
+
+/* Claim the NMI if it is ours, and report the overflow that it finds to the service. */
+static int overflow_nmi(unsigned int type, struct pt_regs *regs)
+{
+	return handle_nmi(static_call(perfctr_x86_overflow)(), regs);
+}
+
+/*
+ * The same where LVTPC must stay masked until the counter is reloaded: see unmasks_late.  The NMI
+ * of an overflow in user mode reloads it before perfctr_overflowed() returns.  Counters of kernel
+ * mode then count already, and need the interrupt: there a second NMI, without a cause, follows.
+ */
+static int late_overflow_nmi(unsigned int type, struct pt_regs *regs)
+{
+	struct perfctr_cpu_state *state = static_call(perfctr_x86_overflow)();
+
+	if (IS_ERR_OR_NULL(state) || unlikely(!READ_ONCE(perfctr_x86_pmi_masks)) ||
+	    state->control.kernel)
+		return handle_nmi(state, regs);
+	__this_cpu_write(in_a_row, 0);
+	perfctr_overflowed(state, regs);
+	unmask_lvtpc();
 	return NMI_HANDLED;
 }
 
@@ -230,7 +252,11 @@ int perfctr_x86_pmi_init(void)
 	err = register_first();
 	if (err)
 		goto no_first;
-	err = register_nmi_handler(NMI_LOCAL, overflow_nmi, 0, "vperfctr");
+	/* The macro has a static structure for each call. */
+	if (perfctr_x86_pmu.unmasks_late)
+		err = register_nmi_handler(NMI_LOCAL, late_overflow_nmi, 0, "vperfctr");
+	else
+		err = register_nmi_handler(NMI_LOCAL, overflow_nmi, 0, "vperfctr");
 	if (!err)
 		return 0;
 	unregister_first();

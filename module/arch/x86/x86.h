@@ -88,6 +88,8 @@ struct perfctr_x86_pmu {
 	bool has_cfg;			/* counters have CFG_B and CFG_C, or some of them */
 	/* Some event selects need a second register, or are refused: see intel-extra.c. */
 	bool has_extra_events;
+	/* Unmasking LVTPC raises another interrupt until the counter is reloaded. */
+	bool unmasks_late;
 	/* "Instructions" on every general counter; valid if arch_events has the event. */
 	u32 instructions;
 };

@@ -1106,6 +1106,9 @@ void model_write_lvtpc(u32 value)
 		make_pmi(this_cpu());
 	if (model_config()->level && (this_cpu()->overflow & model_interrupting(this_cpu())))
 		make_pmi(this_cpu());
+	/* Linux, intel_pmu_handle_irq(): unmasking before the counters are reset raises an NMI. */
+	if (model_config()->early && (this_cpu()->passed_zero & model_interrupting(this_cpu())))
+		make_pmi(this_cpu());
 }
 
 bool model_is_pv_guest(void)

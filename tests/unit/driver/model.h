@@ -153,6 +153,7 @@ struct model_config {
 	bool freezes;			/* firmware has set FREEZE_PERFMON_ON_PMI */
 	bool slow;			/* LVTPC is masked at the NMI, not at the overflow */
 	bool level;			/* unmasking LVTPC raises the interrupt of an old overflow */
+	bool early;			/* unmasking raises it if the counter has not been written since */
 	u64 shortest;			/* the interrupt of shorter periods repeats for ever */
 
 	/* Defects that CPUID hides: counters are bits as in GLOBAL_CTRL. */

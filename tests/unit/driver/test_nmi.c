@@ -406,6 +406,54 @@ START_TEST(masked_and_repeated)
 }
 END_TEST
 
+/* Skylake, Gracemont, Diamond Rapids, and one that is not known */
+#define SKYLAKE	0x506e3
+static const u32 signatures[] = { SKYLAKE, 0xb06e0, 0x400f10, 0xf0f60 };
+
+/* Haswell and later raise another NMI if LVTPC is unmasked before the counter is reloaded. */
+START_TEST(masked_until_reloaded)
+{
+	variant(6 + 2 * _i);
+	config.early = true;
+	config.signature = SKYLAKE;
+	test_accesses(_i);
+}
+END_TEST
+
+/* There, an overflow of a program raises one interrupt, whether it makes a sample or is held. */
+START_TEST(one_interrupt_each)
+{
+	struct perfctr_cpu_control control;
+	unsigned int i, first = 0;
+
+	config = usual_config(4);
+	config.early = true;
+	config.signature = signatures[_i / 2];
+	machine_start(&config, true);
+	thread_init(&a);
+	control_init(&control);
+	control_add_imode(&control, 1, USER(EV_INSTRUCTIONS), 40);
+	thread_control(&a, &control, 0);
+	thread_in(&a, 0);
+	for (i = 0; i < 10; i++) {
+		service.holds = _i & 1;
+		thread_run(&a, &(struct work) { .instructions = 50, .cycles = 70 });
+		nmi_arrives(true);
+		nmi_arrives(true);
+		interrupts_on();
+		service.holds = false;
+		if (a.held)
+			thread_iresume(&a);
+		/* By the first one the driver learns that the processor masks LVTPC. */
+		if (!i)
+			first = model.cpu[0].pmis;
+	}
+	ck_assert_uint_eq(model.cpu[0].pmis - first, 9);
+	finish_thread(&a);
+	machine_stop();
+}
+END_TEST
+
 START_TEST(not_masked)
 {
 	variant(_i);
@@ -1006,6 +1054,8 @@ Suite *nmi_suite(void)
 	tcase_add_loop_test(tc, masked_when_due, 0, VARIANTS);
 	tcase_add_loop_test(tc, masked_when_it_comes, 0, VARIANTS);
 	tcase_add_loop_test(tc, masked_and_repeated, 0, 2);
+	tcase_add_loop_test(tc, masked_until_reloaded, 0, 2);
+	tcase_add_loop_test(tc, one_interrupt_each, 0, 2 * ARRAY_SIZE(signatures));
 	tcase_add_loop_test(tc, pentium_4, 0, 6);
 	tcase_add_loop_test(tc, not_masked, 0, VARIANTS);
 	tcase_add_loop_test(tc, others_left_running, 0, 4);
