@@ -144,8 +144,8 @@ static const struct extra_event tremont[] = {
 };
 
 static const struct extra_event gracemont[] = {
-	{ .code = 0x01b7, .reg = RSP_0, .valid = 0x3fffffffff },
-	{ .code = 0x02b7, .reg = RSP_1, .valid = 0x3fffffffff },
+	{ .code = 0x01b7, .reg = RSP_0, .valid = 0x8003f03fffffffff },
+	{ .code = 0x02b7, .reg = RSP_1, .valid = 0x0003f03fffffffff },
 	REFUSED(0x05d0),
 	{ }
 };
@@ -232,7 +232,7 @@ static const struct extra_event *extra_events_of(unsigned int model, u32 core_ty
 		return is_atom(core_type) ? arctic_wolf : panther_cove;
 	case PERFCTR_INTEL_MODEL(19, 0x01):		/* Diamond Rapids */
 		return panther_cove;
-	case 0x37: case 0x4a: case 0x4c: case 0x4d: case 0x5a: case 0x5d:
+	case 0x37: case 0x4a: case 0x4c: case 0x4d: case 0x5a: case 0x5d: case 0x75:
 		return silvermont;
 	case 0x5c: case 0x5f: case 0x7a:
 		return goldmont;

@@ -180,7 +180,7 @@ static const struct model_extra tremont[] = {
 	{ 0x01b7, 0, false, 0x800ff0ffffff9fff }, { 0x02b7, 1, false, 0xff0ffffff9fff }, { }
 };
 static const struct model_extra gracemont[] = {
-	{ 0x01b7, 0, false, 0x3fffffffff }, { 0x02b7, 1, false, 0x3fffffffff },
+	{ 0x01b7, 0, false, 0x8003f03fffffffff }, { 0x02b7, 1, false, 0x0003f03fffffffff },
 	REFUSED(0x05d0), { }
 };
 static const struct model_extra redwood_cove[] = {
