@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Events of POWER8 to POWER11.  libpfm4 and raw names have perf's codes.  The module takes them
+ * Events of POWER8 to POWER12.  libpfm4 and raw names have perf's codes.  The module takes them
  * without the counter, which is a field of the code.
  */
 #include "family.h"
@@ -45,7 +45,7 @@ static bool is_of_cache(uint64_t code)
 	return unit_of(code) >= 6 && unit_of(code) <= 9;
 }
 
-/* Return 8, 9 or 10, also for POWER11; 0 if the kernel does not say, as perf_event. */
+/* Return 8, 9 or 10, also for POWER11 and 12; 0 if the kernel does not say, as perf_event. */
 static unsigned int version(const struct vperfctr_info *info)
 {
 	static const char *const names[] = { "POWER8", "POWER9", "POWER10" };
@@ -54,7 +54,7 @@ static unsigned int version(const struct vperfctr_info *info)
 	for (i = 0; i < ARRAY_SIZE(names); i++)
 		if (strstr(info->cpu_name, names[i]))
 			return i + 8;
-	return strstr(info->cpu_name, "POWER11") ? 10 : 0;
+	return strstr(info->cpu_name, "POWER11") || strstr(info->cpu_name, "POWER12") ? 10 : 0;
 }
 
 /* Return the fields of a code that the processor has, and that of the counter. */

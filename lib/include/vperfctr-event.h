@@ -72,7 +72,7 @@ struct vperfctr_event {
  *			Digits further to the left are bits of the event select
  *			register from bit 16 on: edge (18), inv (23), cmask (24-31), and
  *			on AMD bits 8 to 11 of the event select (32-35).  On Arm
- *			rEEEE, the event's number.  On POWER8 to 10 perf's code, with the
+ *			rEEEE, the event's number.  On POWER8 to 12 perf's code, with the
  *			counter in bits 16 to 19: r1c040 is for PMC1
  *	register	0xEVNTSEL or 0xEVNTSEL/0xAUX: the whole event select register,
  *			and a second one that the event needs.  On the Pentium 4, which has

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The performance monitor of POWER8 to POWER11, described in the Power ISA, Book III, "Performance
+ * The performance monitor of POWER8 to POWER12, described in the Power ISA, Book III, "Performance
  * Monitor Facility".  There are four counters of events, PMC1 to PMC4.  PMC5 counts
  * instructions and PMC6 cycles.  All have 32 bits.
  *
@@ -109,8 +109,9 @@
 #define FIXED_INSNS		0		/* PMC5 */
 #define FIXED_CYCLES		1		/* PMC6 */
 
-/* Linux names it since 6.9. */
+/* Linux names them since 6.9 and 7.3. */
 #define POWER11			0x0082
+#define POWER12			0x0083
 
 static const struct {
 	u32 version;
@@ -122,6 +123,7 @@ static const struct {
 	{ PVR_POWER9, "IBM POWER9" },
 	{ PVR_POWER10, "IBM POWER10" },
 	{ POWER11, "IBM POWER11" },
+	{ POWER12, "IBM POWER12" },
 };
 
 static struct {
@@ -163,10 +165,10 @@ static __always_inline void write_counter(u32 map, u32 value)
 	perfctr_write_pmc(pmc_of(map), value);
 }
 
-/* True for POWER11, too: Linux has one driver for both. */
+/* True for POWER11 and 12, too: Linux's drivers of these write the same. */
 static bool is_power10(void)
 {
-	return pmu.version == PVR_POWER10 || pmu.version == POWER11;
+	return pmu.version == PVR_POWER10 || pmu.version == POWER11 || pmu.version == POWER12;
 }
 
 static bool is_power9(void)
