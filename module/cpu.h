@@ -526,6 +526,21 @@ static __always_inline void perfctr_cpu_sample_parts(struct perfctr_cpu_state *j
 }
 
 /*
+ * True if resume may use values that suspend has read, because reading counters is dear.  Then the
+ * caller must say when it switches threads:
+ *
+ * switching: suspend and resume are those of a context switch, until this is off again: no thread
+ *	executes user mode between them.
+ * user_ran: the thread that is about to be switched out may have executed user mode.  Before its
+ *	suspend, if it has one.
+ *
+ * Context: preemption disabled; user_ran: interrupts disabled.
+ */
+extern bool perfctr_remembers;
+void perfctr_cpu_switching(bool on);
+void perfctr_cpu_user_ran(void);
+
+/*
  * get: a state's page is being mapped into @mm.  From now on its threads could see in the
  *	page what counters held.
  * put: the page has been unmapped.

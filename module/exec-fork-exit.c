@@ -113,6 +113,13 @@ static void probe_exit(PERFCTR_PROBE_EXIT_ARGS)
 	local_irq_restore(flags);
 }
 
+/* Runs at each context switch, before the sched_out of @prev.  Kernel threads may borrow an mm. */
+static void probe_switch(PERFCTR_PROBE_SWITCH_ARGS)
+{
+	if (!(prev->flags & PF_KTHREAD) || prev->mm)
+		perfctr_cpu_user_ran();
+}
+
 static struct vperfctr_probe {
 	const char *name;
 	void *func;
@@ -122,7 +129,14 @@ static struct vperfctr_probe {
 	{ "sched_process_fork", probe_fork },
 	{ "sched_process_exit", probe_exit },
 	{ "task_rename", vperfctr_probe_rename },
+	/* The last one, as it is needed only if perfctr_remembers. */
+	{ "sched_switch", probe_switch },
 };
+
+static unsigned int nr_probes(void)
+{
+	return ARRAY_SIZE(probes) - !perfctr_remembers;
+}
 
 /* Find the probes' tracepoints, which the kernel does not export by name. */
 static void find_tracepoint(struct tracepoint *tp, void *unused)
@@ -148,7 +162,7 @@ int vperfctr_probes_init(void)
 	int err;
 
 	for_each_kernel_tracepoint(find_tracepoint, NULL);
-	for (i = 0; i < ARRAY_SIZE(probes); i++) {
+	for (i = 0; i < nr_probes(); i++) {
 		err = probes[i].tp ?
 		      tracepoint_probe_register(probes[i].tp, probes[i].func, NULL) : -ENOENT;
 		if (err) {
@@ -163,5 +177,5 @@ int vperfctr_probes_init(void)
 /* Context: no states exist. */
 void vperfctr_probes_exit(void)
 {
-	unregister_first(ARRAY_SIZE(probes));
+	unregister_first(nr_probes());
 }

@@ -324,6 +324,22 @@ static void vperfctr_sched_in(struct preempt_notifier *notifier, int cpu)
 	local_irq_enable();
 }
 
+static void announced_sched_out(struct preempt_notifier *notifier, struct task_struct *next)
+{
+	perfctr_cpu_switching(true);
+	vperfctr_sched_out(notifier, next);
+	perfctr_cpu_switching(false);
+}
+
+/* An interrupt in between may start the counters, too: user mode has not run before it, either. */
+static void announced_sched_in(struct preempt_notifier *notifier, int cpu)
+{
+	perfctr_cpu_switching(true);
+	vperfctr_sched_in(notifier, cpu);
+	perfctr_cpu_switching(false);
+}
+
+/* Replaced by those that announce a switch if perfctr_remembers. */
 struct preempt_ops vperfctr_preempt_ops = {
 	.sched_in	= vperfctr_sched_in,
 	.sched_out	= vperfctr_sched_out,
@@ -1010,6 +1026,10 @@ int __init vperfctr_thread_init(void)
 	sampling_init();
 	vperfctr_clock_init();
 	perfctr_cpu_set_restart(restarting, restarted);
+	if (perfctr_remembers) {
+		vperfctr_preempt_ops.sched_in = announced_sched_in;
+		vperfctr_preempt_ops.sched_out = announced_sched_out;
+	}
 	err = vperfctr_joint_init();
 	if (err)
 		destroy_workqueue(vperfctr_wq);

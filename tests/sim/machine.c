@@ -1701,6 +1701,14 @@ static void fire_sched_out(struct task_struct *prev, struct task_struct *next)
 	sim_check_context(&context, "sched_out()");
 }
 
+static void call_switch_probe(struct task_struct *prev, struct task_struct *next)
+{
+	void (*probe)(void *, bool, struct task_struct *, struct task_struct *) = sim_tp_switch.func;
+
+	if (probe)
+		probe(NULL, false, prev, next);
+}
+
 static void put_task_rcu(struct rcu_head *rcu)
 {
 	put_task_struct(container_of(rcu, struct task_struct, rcu));
@@ -1777,6 +1785,7 @@ static void schedule(bool preempted)
 	cpu->stats.switches++;
 	sim_tell("switches to %s", next->sim->name);
 	cpu->rq_locked = true;
+	call_switch_probe(prev, next);
 	fire_sched_out(prev, next);
 	prev->sim->runs = false;
 	prev->sim->ran_step = sim_steps;

@@ -51,6 +51,9 @@ static void save_at_death(void)
 }
 #endif
 
+/* The machine is a virtual one. */
+static bool in_guest;
+
 static void run_here(u64 seed, const char *replay)
 {
 #ifdef __SANITIZE_ADDRESS__
@@ -62,6 +65,7 @@ static void run_here(u64 seed, const char *replay)
 		sim_choices_random(seed);
 	sim_runs_once = true;
 	sim_processor = scenario->processor;
+	sim_processor.exits |= in_guest;
 	if (scenario->only_by_name)	/* scale */
 		sim_max_steps *= 10;
 	sim_boot(nr_cpus ?: scenario->cpus, main_of_machine, NULL);
@@ -151,7 +155,7 @@ static void shrink(const char *file, const char *tmp)
 
 static void usage(void)
 {
-	fprintf(stderr, "usage: sim [-n RUNS] [-s SEED] [-c CPUS] [-e N] [-f N] [-v] [-r RECORD] [-w RECORD] [SCENARIO]...\n"
+	fprintf(stderr, "usage: sim [-n RUNS] [-s SEED] [-c CPUS] [-e N] [-f N] [-g] [-v] [-r RECORD] [-w RECORD] [SCENARIO]...\n"
 		"	-e: all runs with at most N unusual choices, up to RUNS\n"
 		"	-f: one in N allocations and accesses to user memory fails in an ioctl, which is repeated then\n"
 		"	-v: print the story of each run; twice: with each step\n"
@@ -269,7 +273,7 @@ int main(int argc, char **argv)
 
 	fix_addresses(argv);
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	while ((c = getopt(argc, argv, "n:s:c:e:f:vr:w:")) != -1) {
+	while ((c = getopt(argc, argv, "n:s:c:e:f:gvr:w:")) != -1) {
 		switch (c) {
 		case 'n':
 			runs = strtoul(optarg, NULL, 0);
@@ -286,6 +290,9 @@ int main(int argc, char **argv)
 			break;
 		case 'f':
 			failing_calls = strtoul(optarg, NULL, 0);
+			break;
+		case 'g':
+			in_guest = true;
 			break;
 		case 'v':
 			sim_all_steps = sim_story;

@@ -1096,6 +1096,7 @@ struct tracepoint sim_tp_exec = { "sched_process_exec", NULL };
 struct tracepoint sim_tp_fork = { "sched_process_fork", NULL };
 struct tracepoint sim_tp_exit = { "sched_process_exit", NULL };
 struct tracepoint sim_tp_rename = { "task_rename", NULL };
+struct tracepoint sim_tp_switch = { "sched_switch", NULL };
 
 void for_each_kernel_tracepoint(void (*func)(struct tracepoint *tp, void *priv), void *priv)
 {
@@ -1103,6 +1104,7 @@ void for_each_kernel_tracepoint(void (*func)(struct tracepoint *tp, void *priv),
 	func(&sim_tp_fork, priv);
 	func(&sim_tp_exit, priv);
 	func(&sim_tp_rename, priv);
+	func(&sim_tp_switch, priv);
 }
 
 int tracepoint_probe_register(struct tracepoint *tp, void *probe, void *data)
@@ -1266,7 +1268,7 @@ static void check_unloaded(void)
 	sim_require(!sim_notifiers_on, "the notifiers' key is left on");
 	sim_require(!sim_cpuhp_startup && !sim_cpuhp_dead && !syscore && !smpboot && !sim_device &&
 		    !sim_tp_exec.func && !sim_tp_fork.func && !sim_tp_exit.func &&
-		    !sim_tp_rename.func && !the_probe,
+		    !sim_tp_rename.func && !sim_tp_switch.func && !the_probe,
 		    "something is left registered");
 	sim_require(!hotplug_readers, "cpus_read_lock() is left locked");
 	sim_require(!delayed && !system_dfl_wq->list && !system_dfl_wq->running,

@@ -193,6 +193,7 @@ struct sim_processor {
 	bool no_probe;			/* the kernel lets no kprobe be where a mapping is made */
 	u32 siblings;			/* bit mask: these CPUs are hyper-threads of one core */
 	bool perf;			/* perf has a driver, and the NMI watchdog runs (x86) */
+	bool exits;			/* a virtual machine: the module remembers what RDPMC returns (x86) */
 	bool perf_left;			/* perf has counted before, and has left its last values (x86) */
 };
 
@@ -296,7 +297,7 @@ extern struct sim_failures sim_failures;
 bool sim_call_fails(bool *what);
 void sim_check_charged(void);
 extern bool sim_shows_garbage;		/* the calls' arguments may have bytes as memory that was not written */
-extern struct tracepoint sim_tp_exec, sim_tp_fork, sim_tp_exit, sim_tp_rename;
+extern struct tracepoint sim_tp_exec, sim_tp_fork, sim_tp_exit, sim_tp_rename, sim_tp_switch;
 void sim_tell_mapping(struct vm_area_struct *vma);
 extern const struct file_operations *sim_device;
 extern int (*sim_cpuhp_startup)(unsigned int cpu), (*sim_cpuhp_teardown)(unsigned int cpu);

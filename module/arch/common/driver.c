@@ -450,6 +450,16 @@ static void follow_no_more(void)
 		cpuhp_remove_state_nocalls(dead_state);
 }
 
+void perfctr_cpu_switching(bool on)
+{
+	perfctr_arch.switching(on);
+}
+
+void perfctr_cpu_user_ran(void)
+{
+	perfctr_arch.user_ran();
+}
+
 static void end_arch(void)
 {
 	if (perfctr_arch.exit)

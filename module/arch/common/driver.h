@@ -236,6 +236,10 @@ struct perfctr_arch {
 	 * driver says so by own_cpu.  Interrupts disabled.
 	 */
 	bool (*user_reads)(void);
+
+	/* See perfctr_remembers; NULL: the architecture never sets it. */
+	void (*switching)(bool on);
+	void (*user_ran)(void);
 };
 
 extern const struct perfctr_arch perfctr_arch;

@@ -13,6 +13,7 @@ struct vperfctr_info perfctr_cpu_info;
 u64 perfctr_cpu_sampling_ns __read_mostly;	/* each switch-in reads it */
 bool perfctr_perf_keeps;
 bool perfctr_has_parts_ops;
+bool perfctr_remembers;
 
 DEFINE_STATIC_CALL(perfctr_suspend, perfctr_generic_suspend);
 DEFINE_STATIC_CALL(perfctr_resume, perfctr_generic_resume);

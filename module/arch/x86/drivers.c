@@ -136,6 +136,16 @@ bool perfctr_x86_scrub(void)
 	return others;
 }
 
+/* Each RDPMC exits to the hypervisor: remember what it has returned. */
+static void remember_values(void)
+{
+	if (!perfctr_exits_to_hypervisor() || perfctr_driver->ops.resume != perfctr_x86_pmc_resume)
+		return;
+	static_call_update(perfctr_suspend, perfctr_x86_pmc_suspend_remembering);
+	static_call_update(perfctr_resume, perfctr_x86_pmc_resume_remembering);
+	perfctr_remembers = true;
+}
+
 static int init_x86(void)
 {
 	unsigned int cpu;
@@ -155,6 +165,7 @@ static int init_x86(void)
 		return err;
 	}
 	perfctr_x86_kvm_init();
+	remember_values();
 	return 0;
 }
 
@@ -193,4 +204,6 @@ const struct perfctr_arch perfctr_arch = {
 	.cpu_sleeps	= perfctr_x86_pmi_sleep,
 	.cpu_woke	= perfctr_x86_pmi_forget,
 	.user_reads	= user_reads,
+	.switching	= perfctr_x86_pmc_switching,
+	.user_ran	= perfctr_x86_pmc_user_ran,
 };

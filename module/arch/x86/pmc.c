@@ -706,6 +706,100 @@ void perfctr_x86_pmc_resume(struct perfctr_cpu_state *state)
 		perfctr_x86_saw_rdpmc();
 }
 
+/* ---- in a virtual machine ------------------------------------------------ */
+
+/*
+ * There an RDPMC is an exit to the hypervisor.  So a resume takes the values that the last suspend
+ * has read on this CPU, if only the kernel has executed since: the counters count user mode.
+ * This holds only between two context switches, of which the callers tell, and not after a
+ * switch from a thread that may have been in user mode.
+ */
+static DEFINE_PER_CPU(struct remembered {
+	bool switching;			/* no thread executes user mode now */
+	u64 id;				/* of the control whose counters these are; 0: none */
+	u64 now[PERFCTR_X86_MAX_PMC + PERFCTR_X86_MAX_FIXED];
+}, remembered);
+
+void perfctr_x86_pmc_switching(bool on)
+{
+	this_cpu_ptr(&remembered)->switching = on;
+}
+
+void perfctr_x86_pmc_user_ran(void)
+{
+	this_cpu_ptr(&remembered)->id = 0;
+}
+
+static unsigned int slot_of(u32 map)
+{
+	return is_fixed(map) ? PERFCTR_X86_MAX_PMC + fixed_index(map) : map;
+}
+
+/* True if the counters of a state run on when it is suspended, and count user mode only. */
+static bool can_remember(const struct perfctr_cpu_state *state)
+{
+	return !has_ictrs(state) && VPERFCTR_CSTATUS_NRACTRS(state->cstatus) &&
+	       !state->control.kernel && !must_stop(state);
+}
+
+void perfctr_x86_pmc_suspend_remembering(struct perfctr_cpu_state *state)
+{
+	struct pmc_cpu *cpu = this_cpu_ptr(&perfctr_x86_pmc_cpu);
+	struct remembered *r = this_cpu_ptr(&remembered);
+	struct vperfctr_page *page = state->page;
+	unsigned int i;
+
+	r->id = 0;
+	if (!r->switching || !can_remember(state)) {
+		perfctr_x86_pmc_suspend(state);
+		return;
+	}
+	perfctr_page_begin(page);
+	if (state->cstatus & VPERFCTR_CSTATUS_TSC)
+		page->tsc_sum += perfctr_rdtsc() - page->tsc_start;
+	for (i = 0; i < VPERFCTR_CSTATUS_NRACTRS(state->cstatus); i++) {
+		struct vperfctr_page_ctr *ctr = &page->ctr[i];
+		u64 now = perfctr_rdpmc(ctr->map);
+
+		ctr->sum += (now - ctr->start) & page->mask;
+		ctr->start = 0;	/* the old value shows counts of other threads */
+		r->now[slot_of(ctr->map)] = now;
+	}
+	perfctr_page_end(page);
+	WRITE_ONCE(cpu->running, NULL);
+	r->id = state->id;
+}
+
+void perfctr_x86_pmc_resume_remembering(struct perfctr_cpu_state *state)
+{
+	struct pmc_cpu *cpu = this_cpu_ptr(&perfctr_x86_pmc_cpu);
+	struct remembered *r = this_cpu_ptr(&remembered);
+	u32 cstatus = running_cstatus(state->cstatus);
+	struct vperfctr_page *page = state->page;
+	u64 id = r->id;
+	unsigned int i;
+
+	/*
+	 * The same identity means the same counters.  As a thread comes that may use RDPMC, the
+	 * kernel may clear them.
+	 */
+	r->id = 0;
+	if (!r->switching || !id || id != state->id || id != cpu->id || !can_remember(state) ||
+	    (cstatus & VPERFCTR_CSTATUS_RDPMC)) {
+		perfctr_x86_pmc_resume(state);
+		return;
+	}
+	WRITE_ONCE(cpu->running, state);
+	perfctr_page_begin(page);
+	page->cstatus = cstatus;
+	page->tsc_start = perfctr_rdtsc();
+	for (i = 0; i < VPERFCTR_CSTATUS_NRACTRS(cstatus); i++)
+		page->ctr[i].start = r->now[slot_of(page->ctr[i].map)];
+	perfctr_page_end(page);
+	if (pmu->global_ctrl)
+		start_counters(cpu, state, must_stop(state));
+}
+
 static __always_inline void sample_tsc(struct vperfctr_page *page, u32 cstatus)
 {
 	u64 now = perfctr_rdtsc();

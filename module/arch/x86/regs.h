@@ -9,6 +9,7 @@
 #include <linux/errno.h>
 #include <asm/apic.h>
 #include <asm/asm.h>
+#include <asm/hypervisor.h>
 #include <asm/processor.h>
 #include <asm/special_insns.h>
 #include <asm/tsc.h>
@@ -150,6 +151,12 @@ static inline bool perfctr_is_hybrid(void)
 static inline bool perfctr_is_guest(void)
 {
 	return boot_cpu_has(X86_FEATURE_HYPERVISOR);
+}
+
+/* True under a hypervisor that makes an access to a counter an exit.  QEMU's emulator has none. */
+static inline bool perfctr_exits_to_hypervisor(void)
+{
+	return !hypervisor_is_type(X86_HYPER_NATIVE);
 }
 
 /* True under Xen PV, which traps and emulates register writes. */

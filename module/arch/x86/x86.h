@@ -160,6 +160,12 @@ bool perfctr_x86_pmc_is_idle(void);
 void perfctr_x86_pmc_unkept(int bit);
 
 /* The operations of a driver that leaves them to pmc.c. */
+/* pmc.c: suspend and resume in a virtual machine, and what they must be told: see cpu.h. */
+void perfctr_x86_pmc_suspend_remembering(struct perfctr_cpu_state *state);
+void perfctr_x86_pmc_resume_remembering(struct perfctr_cpu_state *state);
+void perfctr_x86_pmc_switching(bool on);
+void perfctr_x86_pmc_user_ran(void);
+
 #define PERFCTR_X86_PMC_OPS					\
 	.check_control	= perfctr_x86_pmc_check_control,	\
 	.ops = {						\

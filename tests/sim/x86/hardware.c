@@ -505,6 +505,7 @@ void sim_start_hardware(void)
 		model_init(&config);
 	}
 	sim_start_perf();
+	model.exits = sim_processor.exits;
 	model.on_access = access_step;
 	for (n = 0; sim_processor.perf_left && n < nr_cpu_ids; n++)
 		leave_counters(n);

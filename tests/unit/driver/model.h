@@ -217,6 +217,7 @@ struct model {
 	u32 max_leaf;
 	bool pv_guest;
 	bool guest;			/* CPUID reports a hypervisor */
+	bool exits;			/* which RDPMC exits to */
 	u64 kept;			/* counters that others keep */
 	bool new_perf;			/* perf uses the addresses of version 6 */
 	bool hybrid;

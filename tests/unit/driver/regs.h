@@ -28,6 +28,7 @@
 #define perfctr_cpuid_count(leaf, subleaf, a, b, c, d)	model_cpuid(leaf, subleaf, a, b, c, d)
 #define perfctr_is_pv_guest()		model_is_pv_guest()
 #define perfctr_is_guest()		model_is_guest()
+#define perfctr_exits_to_hypervisor()	model.exits
 #define perfctr_is_hybrid()		model_is_hybrid()
 #define perfctr_can_reserve(version)	((version) < 6 || !model.new_perf)
 #define perfctr_perf_knows_v2()		model.new_perf

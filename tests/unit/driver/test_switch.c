@@ -5,6 +5,7 @@
  */
 #include "tests.h"
 #include "thread.h"
+#include "x86.h"
 
 #define FIXED(i)	(VPERFCTR_FIXED | (i))
 
@@ -89,6 +90,121 @@ START_TEST(one_state_not_isolated)
 	for (i = 0; i < 5; i++)
 		in_and_out(&a, 0);
 	expect_wrmsrs(0, 0, 0, 0);
+	machine_stop();
+}
+END_TEST
+
+/* ---- in a virtual machine: RDPMCs are exits ---------------------------------------------- */
+
+static void start_in_guest(unsigned int version)
+{
+	struct model_config config = usual_config(version);
+
+	machine_exits = true;
+	machine_start(&config, false);
+	thread_init(&a);
+	thread_init(&b);
+	set_control(&a, 0, EV_INSTRUCTIONS, 0);
+	set_control(&b, 0, EV_INSTRUCTIONS, 0);
+}
+
+static void switch_in(struct thread *t)
+{
+	perfctr_cpu_switching(true);
+	thread_in(t, 0);
+	perfctr_cpu_switching(false);
+}
+
+/* The thread may have been in user mode. */
+static void switch_out(struct thread *t)
+{
+	perfctr_cpu_user_ran();
+	perfctr_cpu_switching(true);
+	thread_out(t);
+	perfctr_cpu_switching(false);
+	thread_check(t);
+}
+
+static void expect_rdpmcs(unsigned int n)
+{
+	ck_assert_uint_eq(model.cpu[0].rdpmcs, n);
+	model_clear_statistics();
+}
+
+static const struct work kernel = { .instructions = 50, .cycles = 70, .kernel = true };
+
+/* Two general counters, and two fixed ones if the version has any: one RDPMC each at the suspend. */
+START_TEST(guest_remembers)
+{
+	unsigned int i, n = _i < 2 ? 2 : 4;
+
+	start_in_guest(_i);
+	for (i = 0; i < 5; i++) {
+		switch_in(&a);
+		/* The first resume loads the control. */
+		expect_rdpmcs(i ? 0 : n);
+		thread_run(&a, &work);
+		switch_out(&a);
+		expect_rdpmcs(n);
+		stranger_run(0, &kernel);
+	}
+	/* The first resume of b gives it the same identity. */
+	switch_in(&b);
+	switch_out(&b);
+	model_clear_statistics();
+	for (i = 0; i < 5; i++) {
+		switch_in(i & 1 ? &b : &a);
+		expect_rdpmcs(0);
+		thread_run(i & 1 ? &b : &a, &work);
+		switch_out(i & 1 ? &b : &a);
+		expect_rdpmcs(n);
+	}
+	machine_stop();
+}
+END_TEST
+
+/* A resume reads the counters again after anything that may have changed them. */
+START_TEST(guest_forgets)
+{
+	unsigned int n = 4;
+
+	start_in_guest(4);
+	switch_in(&a);
+	thread_run(&a, &work);
+	switch_out(&a);
+	/* a thread that is not counted */
+	stranger_run(0, &work);
+	perfctr_cpu_user_ran();
+	model_clear_statistics();
+	switch_in(&a);
+	expect_rdpmcs(n);
+	/* SUSPEND and RESUME of the thread itself, with user mode in between */
+	thread_out(&a);
+	stranger_run(0, &work);
+	thread_in(&a, 0);
+	expect_rdpmcs(2 * n);
+	switch_out(&a);
+	stranger_run(0, &work);
+	thread_in(&a, 0);
+	expect_rdpmcs(2 * n);
+	switch_out(&a);
+	model_clear_statistics();
+	/* a process that may see counters: they stop */
+	perfctr_isolate = true;
+	switch_in(&a);
+	thread_run(&a, &work);
+	switch_out(&a);
+	perfctr_isolate = false;
+	ck_assert_uint_eq(model.cpu[0].rdpmcs, 2 * n);
+	/* a CPU whose counters were cleared */
+	switch_in(&a);
+	switch_out(&a);
+	perfctr_x86_scrub();
+	model_clear_statistics();
+	switch_in(&a);
+	ck_assert_uint_ge(model.cpu[0].rdpmcs, n);
+	thread_run(&a, &work);
+	switch_out(&a);
 	machine_stop();
 }
 END_TEST
@@ -351,6 +467,8 @@ Suite *switch_suite(void)
 
 	tcase_add_loop_test(writes, one_state_isolated, 2, 6);
 	tcase_add_loop_test(writes, one_state_not_isolated, 1, 6);
+	tcase_add_loop_test(writes, guest_remembers, 1, 6);
+	tcase_add_test(writes, guest_forgets);
 	tcase_add_test(writes, version_1_isolated);
 	tcase_add_loop_test(writes, two_states_differ, 0, 10);
 	tcase_add_loop_test(writes, two_states_apart, 0, 8);

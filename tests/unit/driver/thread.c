@@ -54,9 +54,12 @@ void machine_prepare(void)
 	fake_cpu = old_cpu;
 }
 
+bool machine_exits;
+
 void machine_start(const struct model_config *config, bool isolate)
 {
 	model_init(config);
+	model.exits = machine_exits;
 	machine_use_service();
 	perfctr_isolate = isolate;
 	memset(&perfctr_cpu_info, 0, sizeof(perfctr_cpu_info));

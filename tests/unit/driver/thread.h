@@ -40,6 +40,7 @@ struct thread {
  * Load the module on that processor, with or without isolation, reserve the hardware, and
  * prepare all CPUs.
  */
+extern bool machine_exits;	/* it is a virtual one, where RDPMCs are exits */
 void machine_start(const struct model_config *config, bool isolate);
 /* Prepare the CPUs that are online. */
 void machine_prepare(void);
