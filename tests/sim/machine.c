@@ -1476,6 +1476,12 @@ unsigned int raw_read_seqcount_begin(const seqcount_t *s)
 
 /* ---- scheduling ------------------------------------------------------------------- */
 
+/* A task with this priority takes the CPU from its current one. */
+static bool preempts(unsigned int priority, const struct sim_cpu *cpu)
+{
+	return cpu->curr == cpu->idle || priority > cpu->curr->sim->priority;
+}
+
 static void enqueue(struct task_struct *task, unsigned int n)
 {
 	struct sim_task **p = &sim_cpus[n].rq;
@@ -1484,8 +1490,7 @@ static void enqueue(struct task_struct *task, unsigned int n)
 		p = &(*p)->next_rq;
 	task->sim->next_rq = *p;
 	*p = task->sim;
-	if (sim_cpus[n].curr == sim_cpus[n].idle ||
-	    task->sim->priority > sim_cpus[n].curr->sim->priority)
+	if (preempts(task->sim->priority, &sim_cpus[n]))
 		sim_cpus[n].need_resched = true;
 }
 
@@ -1794,6 +1799,8 @@ static void schedule(bool preempted)
 	switched_from[sim_cpu] = prev;
 	sim_note_activity();
 	cpu->curr = next;
+	/* A wake-up during the switch has compared with the previous task.  The kernel's waits for the lock. */
+	cpu->need_resched |= cpu->rq && preempts(cpu->rq->priority, cpu);
 	swap_to(prev->sim, next->sim);
 	finish_switch();
 }
