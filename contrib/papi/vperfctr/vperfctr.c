@@ -29,12 +29,13 @@
 
 #define MAX_EVENTS	VPERFCTR_MAX_CTRS
 #define MAX_NAMES	16384
+#define MAX_KINDS	4
 
 /* Bits of an event's modes that its name has chosen are not those of the event set. */
 struct named_event {
 	char *name;
 	char *description;
-	struct vperfctr_event *event;	/* NULL: not translated yet */
+	struct vperfctr_event *event;	/* for each kind of CPUs; NULL: not translated yet */
 	bool has_modes;
 	bool is_listed;
 };
@@ -60,7 +61,7 @@ struct event_set {
 	unsigned int period[MAX_EVENTS];	/* 0: no overflows */
 
 	struct vperfctr_control control;
-	struct vperfctr_ctr ctr[MAX_EVENTS];
+	struct vperfctr_ctr ctr[MAX_KINDS * MAX_EVENTS];
 	unsigned int event_of[MAX_EVENTS];	/* by the control's counter */
 
 	struct vperfctr *v;	/* while the set runs */
@@ -70,7 +71,10 @@ struct event_set {
 
 papi_vector_t _vperfctr_vector;
 
-static struct vperfctr_info info;
+/* Each kind of CPUs, with the counters that all have.  The rest is the same for all. */
+static struct vperfctr_info kinds[MAX_KINDS];
+static unsigned int nrkinds;
+static const struct vperfctr_info *const info = kinds;
 static struct named_event *names[MAX_NAMES];
 static int nrnames;
 static bool all_listed;
@@ -148,14 +152,16 @@ static int add_name(const char *name, const char *description)
 static int translate(struct named_event *n)
 {
 	struct vperfctr_event *event;
-	int err;
+	unsigned int kind;
+	int err = 0;
 
 	if (n->event)
 		return 0;
-	event = malloc(sizeof(*event));
+	event = calloc(nrkinds, sizeof(*event));
 	if (!event)
 		return -ENOMEM;
-	err = vperfctr_event(event, n->name, &info, NULL);
+	for (kind = 0; !err && kind < nrkinds; kind++)
+		err = vperfctr_event(&event[kind], n->name, &kinds[kind], NULL);
 	/* PAPI reads all of an event set by one call, which has no software counters. */
 	if (!err && event->soft)
 		err = -EOPNOTSUPP;
@@ -239,7 +245,7 @@ static int enumerate(unsigned int *code, int modifier)
 		return PAPI_ENOIMPL;
 	_papi_hwi_lock(NAMELIB_LOCK);
 	if (!all_listed) {
-		vperfctr_event_list(&info, list_name, NULL);
+		vperfctr_event_list(info, list_name, NULL);
 		all_listed = true;
 	}
 	_papi_hwi_unlock(NAMELIB_LOCK);
@@ -260,22 +266,72 @@ static unsigned int modes_of(int domain)
 	       (domain & PAPI_DOM_KERNEL ? VPERFCTR_MODE_KERNEL : 0);
 }
 
-/* Choose counters, and make the control: those with overflows come last in it. */
-static int make_control(struct event_set *s)
+/* Return the kind of a CPU, or a negative error number. */
+static int kind_of(unsigned int cpu)
+{
+	struct vperfctr_cpu_mask *mask;
+	unsigned int kind;
+	bool found;
+	int err;
+
+	for (kind = 0; kind < nrkinds; kind++) {
+		err = vperfctr_kind_cpus(&mask, kind);
+		if (err)
+			return err;
+		found = cpu / 32 < mask->nrwords && mask->mask[cpu / 32] & 1U << cpu % 32;
+		free(mask);
+		if (found)
+			return (int)kind;
+	}
+	return -EINVAL;
+}
+
+/* Choose counters for the events, in their order, on this kind of CPUs. */
+static int choose(struct vperfctr_ctr *ctr, const struct event_set *s, unsigned int kind)
 {
 	struct vperfctr_event event[MAX_EVENTS];
-	struct vperfctr_ctr ctr[MAX_EVENTS];
-	unsigned int i, n = 0;
-	int err;
+	unsigned int i;
 
 	for (i = 0; i < s->nr; i++) {
 		const struct named_event *named = names[s->code[i]];
 
-		event[i] = *named->event;
+		event[i] = named->event[kind];
 		if (!named->has_modes)
 			event[i].modes = modes_of(s->domain);
 	}
-	err = vperfctr_event_assign(ctr, event, s->nr, &info, NULL);
+	return vperfctr_event_assign(ctr, event, s->nr, &kinds[kind], NULL);
+}
+
+/* Append the tables of the other kinds of CPUs, to count a thread wherever it runs. */
+static int add_kinds(struct event_set *s)
+{
+	struct vperfctr_ctr ctr[MAX_EVENTS], table[MAX_EVENTS];
+	unsigned int i, kind;
+	int err;
+
+	for (kind = 1; kind < nrkinds; kind++) {
+		err = choose(ctr, s, kind);
+		if (err)
+			return err;
+		for (i = 0; i < s->nr; i++)
+			table[i] = ctr[s->event_of[i]];
+		vperfctr_control_add_kind(&s->control, table);
+	}
+	return 0;
+}
+
+/* Choose counters, and make the control: those with overflows come last in it. */
+static int make_control(struct event_set *s)
+{
+	struct vperfctr_ctr ctr[MAX_EVENTS];
+	unsigned int i, n = 0;
+	int err, kind;
+
+	/* A CPU is of one kind. */
+	kind = s->target == ONE_CPU && nrkinds > 1 ? kind_of(s->cpu) : 0;
+	if (kind < 0)
+		return kind;
+	err = choose(ctr, s, kind);
 	if (err)
 		return err;
 	vperfctr_control_init(&s->control, s->ctr);
@@ -292,6 +348,12 @@ static int make_control(struct event_set *s)
 			vperfctr_control_add_ctr_imode(&s->control, &ctr[i], s->period[i]);
 			s->control.si_signo = _vperfctr_vector.cmp_info.hardware_intr_sig;
 		}
+	}
+	s->control.kind = kind;
+	if (s->target != ONE_CPU) {
+		err = add_kinds(s);
+		if (err)
+			return err;
 	}
 	if (s->inherit)
 		s->control.flags |= VPERFCTR_CONTROL_INHERIT;
@@ -359,8 +421,8 @@ static int set_overflow(EventSetInfo_t *esi, int index, int threshold)
 	/* The handlers of what a thread starts would be this process's, or none. */
 	if (threshold && (s->target != OWN_THREAD || s->inherit))
 		return PAPI_ENOSUPP;
-	if (threshold && ((uint64_t)threshold < info.min_period ||
-			  (uint64_t)threshold > info.max_period))
+	if (threshold && ((uint64_t)threshold < info->min_period ||
+			  (uint64_t)threshold > info->max_period))
 		return PAPI_EINVAL;
 	if (!threshold) {
 		end_overflow(s, i);
@@ -465,7 +527,7 @@ static int set_granularity(struct event_set *s, int granularity)
 
 static int set_inherit(struct event_set *s, bool inherit)
 {
-	if (inherit && !(info.features & VPERFCTR_FEATURE_INHERIT))
+	if (inherit && !(info->features & VPERFCTR_FEATURE_INHERIT))
 		return PAPI_ENOSUPP;
 	if (inherit && has_overflows(s))
 		return PAPI_ENOSUPP;
@@ -827,6 +889,23 @@ static int disable(PAPI_component_info_t *cmp, const char *reason, int ret)
 	return ret;
 }
 
+/* Describe the processor, and all kinds of CPUs of a hybrid one. */
+static int describe_kinds(void)
+{
+	int err;
+
+	nrkinds = 0;
+	do {
+		err = vperfctr_info(&kinds[nrkinds], nrkinds);
+		if (err)
+			return err;
+		nrkinds++;
+	} while (info->features & VPERFCTR_FEATURE_ANY_KIND && nrkinds < info->nrkinds &&
+		 nrkinds < MAX_KINDS);
+	vperfctr_event_common(kinds, nrkinds);
+	return 0;
+}
+
 static int init_component(int cidx)
 {
 	PAPI_component_info_t *cmp = &_vperfctr_vector.cmp_info;
@@ -840,31 +919,31 @@ static int init_component(int cidx)
 			has_prefix = true;
 	if (has_prefix)
 		_papi_hwi_max_presets[cidx] = 0;
-	err = vperfctr_info(&info, 0);
+	err = describe_kinds();
 	if (err) {
 		vperfctr_why(err, VPERFCTR_WHY_OPEN, NULL, &why);
 		return disable(cmp, why.text, to_papi(err));
 	}
-	if (!info.nrctrs)
+	if (!info->nrctrs)
 		return disable(cmp, "this processor has no counters", PAPI_ENOSUPP);
-	if (info.nrkinds > 1)
-		return disable(cmp, "this processor has several kinds of CPUs", PAPI_ENOSUPP);
+	if (info->nrkinds > nrkinds)
+		return disable(cmp, "the module cannot count on several kinds of CPUs", PAPI_ENOSUPP);
 
-	snprintf(cmp->kernel_version, sizeof(cmp->kernel_version), "%s", info.driver_version);
+	snprintf(cmp->kernel_version, sizeof(cmp->kernel_version), "%s", info->driver_version);
 	snprintf(cmp->support_version, sizeof(cmp->support_version), "%s",
 		 vperfctr_version_text());
-	cmp->num_cntrs = info.nrctrs;
+	cmp->num_cntrs = info->nrctrs;
 	cmp->num_mpx_cntrs = PAPI_MAX_SW_MPX_EVENTS;
 	cmp->available_domains = PAPI_DOM_USER;
-	if (info.features & VPERFCTR_FEATURE_KERNEL)
+	if (info->features & VPERFCTR_FEATURE_KERNEL)
 		cmp->available_domains |= PAPI_DOM_KERNEL;
 	cmp->available_granularities = PAPI_GRN_THR;
-	if (info.features & VPERFCTR_FEATURE_CPUS)
+	if (info->features & VPERFCTR_FEATURE_CPUS)
 		cmp->available_granularities |= PAPI_GRN_SYS;
-	cmp->cpu = !!(info.features & VPERFCTR_FEATURE_CPUS);
-	cmp->inherit = !!(info.features & VPERFCTR_FEATURE_INHERIT);
-	cmp->hardware_intr = !!(info.features & VPERFCTR_FEATURE_PCINT);
-	cmp->fast_counter_read = !!(info.features & VPERFCTR_FEATURE_RDPMC);
+	cmp->cpu = !!(info->features & VPERFCTR_FEATURE_CPUS);
+	cmp->inherit = !!(info->features & VPERFCTR_FEATURE_INHERIT);
+	cmp->hardware_intr = !!(info->features & VPERFCTR_FEATURE_PCINT);
+	cmp->fast_counter_read = !!(info->features & VPERFCTR_FEATURE_RDPMC);
 	/* perf_event has the signal before this one. */
 	cmp->hardware_intr_sig = SIGRTMIN + 3;
 	load_presets(cidx);
