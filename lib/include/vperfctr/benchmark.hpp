@@ -13,11 +13,16 @@
  * the instructions of the loop around the function, which are two or three, but neither the
  * framework's own nor those that read the counters.  With several threads the columns have the
  * mean of all iterations of all threads.
+ *
+ * Where nothing can count, the report has the times, the label "not counted" instead of the
+ * counts, and standard error the reason, once.
  */
 #ifndef VPERFCTR_BENCHMARK_HPP
 #define VPERFCTR_BENCHMARK_HPP
 
+#include <atomic>
 #include <benchmark/benchmark.h>
+#include <cstdio>
 #include <vperfctr/counters.hpp>
 
 namespace vperf {
@@ -36,6 +41,16 @@ __attribute__((noinline)) int counted_pass(struct vperfctr *v, unsigned int nr, 
 	return vperfctr_read(v, nullptr, after, nr);
 }
 
+/* Mark a benchmark that has only its times, and say why, once in a program. */
+inline void not_counted(benchmark::State &state, const char *why)
+{
+	static std::atomic_flag said = ATOMIC_FLAG_INIT;
+
+	state.SetLabel("not counted");
+	if (!said.test_and_set())
+		std::fprintf(stderr, "%s\n", why);
+}
+
 /*
  * Run all iterations of the benchmark.  Each thread has a handle of its own,
  * vperfctr_thread(), so all benchmarks of a program must count the same names, or call
@@ -49,7 +64,9 @@ template<typename F> void run(benchmark::State &state, const char *names, F f)
 	unsigned int nr = 0;
 
 	if (vperfctr_thread(&v, names, 0, &why)) {
-		state.SkipWithError(why.text);
+		not_counted(state, why.text);
+		while (state.KeepRunning())
+			f();
 		return;
 	}
 	while (vperfctr_counter_name(v, nr))
@@ -60,11 +77,16 @@ template<typename F> void run(benchmark::State &state, const char *names, F f)
 		err = counted_pass(v, nr, before, after, 0, f);
 	for (unsigned int i = 0; i < nr; i++)
 		cost[i] = after[i] - before[i];
-	/* This loop is passed once. */
-	while (!err && state.KeepRunningBatch(state.max_iterations))
-		err = counted_pass(v, nr, before, after, state.max_iterations, f);
+	/* This loop is passed once.  The benchmark has its times even if a read fails. */
+	while (state.KeepRunningBatch(state.max_iterations)) {
+		if (err)
+			for (auto n = state.max_iterations; n; n--)
+				f();
+		else
+			err = counted_pass(v, nr, before, after, state.max_iterations, f);
+	}
 	if (err) {
-		state.SkipWithError(std::generic_category().message(-err).c_str());
+		not_counted(state, std::generic_category().message(-err).c_str());
 		return;
 	}
 	for (unsigned int i = 0; i < nr; i++) {
