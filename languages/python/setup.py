@@ -2,7 +2,8 @@
 """Build the extension, with the installed libraries, which pkg-config finds.
 
 "make wheel" puts copies of the libraries into the package instead: VPERFCTR_LIB is their
-directory, and VPERFCTR_INCLUDE those of their headers.
+directory, and VPERFCTR_INCLUDE those of their headers.  libpfm4, which Debian has only as a shared
+library that can be linked here, is beside the extension, as auditwheel would place it.
 """
 
 import os
@@ -55,7 +56,7 @@ class Build(build_ext):
             ext.include_dirs += os.environ["VPERFCTR_INCLUDE"].split(":")
             ext.extra_objects += [lib + "/libvperfctr-event.a", lib + "/libvperfctr.a"]
             ext.libraries += ["pfm"]
-            ext.extra_link_args += ["-pthread", "-Wl,-z,nodelete"]
+            ext.extra_link_args += ["-pthread", "-Wl,-z,nodelete", "-Wl,-rpath,$ORIGIN"]
         else:
             ext.extra_compile_args += pkg_config("--cflags")
             ext.extra_link_args += pkg_config("--libs")
@@ -69,7 +70,7 @@ setup(
     license="LGPL-2.1-or-later",
     python_requires=">=3.8",
     packages=["vperfctr"],
-    package_data={"vperfctr": ["*.pyi", "py.typed"]},
+    package_data={"vperfctr": ["*.pyi", "py.typed", "libpfm*"]},
     zip_safe=False,
     options={"bdist_wheel": {"py_limited_api": "cp38"}},
     cmdclass={"build_ext": Build},
