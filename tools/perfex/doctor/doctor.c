@@ -427,7 +427,7 @@ static bool is_virtual(const struct doctor *d)
 	    (read_bytes(in_root(d, "/sys/hypervisor/type"), buf, sizeof(buf)) && strcmp(buf, "none\n")))
 		return true;
 	for (i = 0; i < ARRAY_SIZE(files); i++) {
-		n = read_bytes(in_root(d, files[i]), buf, sizeof(buf));
+		n = read_bytes(in_root(d, "%s", files[i]), buf, sizeof(buf));
 		for (k = 0; k < ARRAY_SIZE(makers); k++)
 			if (memmem(buf, n, makers[k], strlen(makers[k])))
 				return true;
