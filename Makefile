@@ -228,6 +228,9 @@ bench-scale: deps
 bench-plots: deps
 	@bench/report plots
 
+picture: deps
+	@scripts/picture doc/flames.svg
+
 bench-report: perfex
 	@$(sub) bench $(O)/bench/profile-files
 	@bench/profiles $(O)/bin/perfex $(O)/bench/profile-files $(O)/bench
@@ -247,7 +250,7 @@ help:
 .PHONY: all lib libvperfctr event perfex libperfctr module install uninstall \
 	install-system uninstall-system dkms-install dkms-remove dist deb usb deps check \
 	check-all check-for check-change check-again check-debug check-kernels check-processors check-events check-exports check-languages check-papi release-check python install-python uninstall-python wheel sdist rust java check-mpi check-site check-packages check-usb check-pkgbuild site event-lists lint stress hostile sweep \
-	fuzz fuzz-user fuzz-sim sim sim-scale mutants vm demo bench bench-scale bench-plots bench-report bench-guard-check bench-native clean help
+	fuzz fuzz-user fuzz-sim sim sim-scale mutants vm demo bench bench-scale bench-plots picture bench-report bench-guard-check bench-native clean help
 
 endif
 
@@ -333,6 +336,8 @@ endif
 #:   make bench-scale   what calls do to other CPUs, on up to 64 CPUs and beside up to
 #:                      ten thousand counted threads; takes hours
 #:   make bench-plots   draw the results of "make bench": bench/cost-*.svg
+#:   make picture       sample a program in a virtual machine, and draw its flame graph
+#:                      for README: doc/flames.svg
 #:   make bench-report  reports of perfex beside those of perf; LARGE=yes: also of ten
 #:                      million samples
 #:   make bench-guard-check
