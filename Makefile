@@ -138,8 +138,9 @@ check-languages: deps lib
 	@$(sub) tests/languages rust go
 	@$(sub) languages wheel
 	@tests/languages/installed/run
+	@tests/languages/java/build $(O)/tests/languages/java
 	@tests/vm/check languages languages-fallback languages-rust languages-rust-fallback \
-		languages-go languages-go-fallback
+		languages-go languages-go-fallback languages-java languages-java-fallback
 
 check-papi: deps
 	@tests/papi/run
