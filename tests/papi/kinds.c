@@ -70,7 +70,7 @@ int main(void)
 {
 	PAPI_option_t option = { .cpu = { .cpu_num = 1 } };
 	long long before, few, many;
-	int set;
+	int set, code;
 
 	if (PAPI_library_init(PAPI_VER_CURRENT) != PAPI_VER_CURRENT)
 		errx(1, "this is another version of PAPI");
@@ -83,11 +83,12 @@ int main(void)
 	if (many - few != 8000)
 		errx(1, "on two kinds: %lld instructions, not 8000", many - few);
 
-	must(PAPI_overflow(set, 0, PERIOD, 0, handler), "overflow");
+	must(PAPI_event_name_to_code("instructions:u", &code), "code");
+	must(PAPI_overflow(set, code, PERIOD, 0, handler), "overflow");
 	cost_of(set, 5 * PERIOD / 2);
 	if (overflows != 10)
 		errx(1, "on two kinds: %d overflows, not 10", overflows);
-	must(PAPI_overflow(set, 0, 0, 0, handler), "no overflow");
+	must(PAPI_overflow(set, code, 0, 0, handler), "no overflow");
 	must(PAPI_cleanup_eventset(set), "cleanup");
 
 	set = new_set();
