@@ -37,7 +37,7 @@ sub = $(MAKE) O=$(O) -C
 MAKEFLAGS += --no-print-directory
 
 # perfctr's control is that of an x86 processor.
-perfctr := $(if $(filter x86_64% i%86%,$(shell $(CC) -dumpmachine 2> /dev/null)),libperfctr)
+perfctr := $(if $(filter x86_64% i386% i486% i586% i686%,$(shell $(CC) -dumpmachine 2> /dev/null)),libperfctr)
 all: libvperfctr $(perfctr) perfex
 
 lib: libvperfctr event
