@@ -28,7 +28,7 @@
 #include "x86.h"
 #include "pmc.h"
 
-/* A switch reads global_ctrl, and little else of it: all in the first line. */
+/* A switch reads little of it, if it stops counters or changes GLOBAL_CTRL: all in the first line. */
 struct perfctr_x86_pmu perfctr_x86_pmu __ro_after_init ____cacheline_aligned;
 
 DEFINE_PER_CPU_ALIGNED(struct pmc_cpu, perfctr_x86_pmc_cpu);
@@ -468,6 +468,7 @@ static noinline void resume_overflowed(struct pmc_cpu *cpu,
 {
 	if (!pmu->global_ctrl)
 		clear_evntsels(cpu, state);	/* another thread's may be running */
+	cpu->id = 0;	/* write_control() must not take `loaded` for what another control needs */
 	WRITE_ONCE(cpu->loaded, cpu->loaded | state->control.regs.global_ctrl);
 }
 

@@ -508,6 +508,63 @@ START_TEST(pending_at_switch)
 }
 END_TEST
 
+/*
+ * A state comes with an overflow that it waits to be held for.  The CPU's registers have its counter
+ * then, and still the control of another state, which must not get the identity of a third one.
+ */
+START_TEST(identities_beside_overflow)
+{
+	static struct thread first, both, overflowed, other;
+
+	start(3, 0, true);
+	thread_init(&first);
+	thread_init(&both);
+	thread_init(&overflowed);
+	thread_init(&other);
+	control_init(&control);
+	control_add(&control, 0, USER(EV_INSTRUCTIONS));
+	thread_control(&first, &control, 0);
+	control_add(&control, 1, USER(EV_CYCLES));
+	thread_control(&both, &control, 0);
+	control_init(&control);
+	control_add_imode(&control, 1, USER(EV_CYCLES), 7);
+	thread_control(&overflowed, &control, 0);
+	control_init(&control);
+	control_add(&control, 1, USER(EV_INSTRUCTIONS));
+	thread_control(&other, &control, 0);
+
+	service.holds = true;
+	service.late = true;
+	thread_in(&overflowed, 1);
+	thread_run(&overflowed, &(struct work) { .cycles = 7 });
+	nmi_arrives(false);
+	thread_out(&overflowed);
+	thread_in(&both, 0);
+	thread_out(&both);
+	thread_in(&first, 0);
+	thread_out(&first);
+	service.late = false;
+	thread_in(&overflowed, 0);
+	interrupts_on();
+	ck_assert(overflowed.held);
+	thread_out(&overflowed);
+	thread_in(&both, 0);
+	thread_out(&both);
+	ck_assert_uint_ne(both.state.id, first.state.id);
+
+	/* Where the identity of the first is loaded, counter 1 has another event. */
+	thread_in(&other, 2);
+	thread_out(&other);
+	thread_in(&first, 2);
+	thread_out(&first);
+	thread_in(&both, 2);
+	thread_run(&both, &(struct work) { .cycles = 100, .instructions = 3 });
+	thread_out(&both);
+	thread_check(&both);
+	machine_stop();
+}
+END_TEST
+
 /* ---- holding ------------------------------------------------------------ */
 
 START_TEST(held)
@@ -743,6 +800,7 @@ Suite *overflow_suite(void)
 	TCase *generic = tcase_create("generic operations");
 	TCase *old = tcase_create("old");
 
+	tcase_add_test(controls, identities_beside_overflow);
 	tcase_add_loop_test(controls, iresets, 0, 20);
 	tcase_add_loop_test(controls, interrupt_bits, 1, 6);
 	tcase_add_test(controls, mixed);
