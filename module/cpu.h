@@ -25,7 +25,8 @@ struct pt_regs;
 
 /*
  * A control, before or after the check.  User space has asked for it, except for regs,
- * mask, kernel and alone, which perfctr_cpu_check_control() derives.
+ * mask, kernel and alone, which perfctr_cpu_check_control() derives, and cstatus, which only
+ * that of a state has.
  *
  * The control of a state has room only for perfctr_cpu_max_ctrs() counters.  So never copy
  * it as a whole.

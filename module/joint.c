@@ -58,7 +58,7 @@ struct joint_key {
 struct joint_set {
 	struct perfctr_cpu_state *joint; /* the joint state's */
 	unsigned int nrkeys;
-	unsigned int nrlast;	/* 0: not all states of the thread were plain members */
+	unsigned int nrlast;	/* in `last`; 0: none are remembered */
 	bool simple;		/* perfctr_cpu_resume_parts() can resume those in `last` */
 	struct joint_key key[VPERFCTR_MAX_STATES];	/* in the order of the members */
 	/* In the order of the thread's list, with NO_ID at its end. */
@@ -425,12 +425,12 @@ static noinline bool start_again(struct joint *j, int cpu)
 
 	if (j->nr || perfctr_cpu_sampling_ns)
 		return false;
-	/* The switch-in has tried the one that has counted last. */
+	/* A switch-in has tried the one that has counted last, if that is simple. */
 	return start_set(j, &j->sets[set == &j->sets[0]], cpu) || start_set(j, set, cpu);
 }
 
 /*
- * Switch in the states of a thread, of which the first one must be switched in, and no other work
+ * Switch in the states of a thread.  @st is one of them that must be switched in, and no other work
  * waits for it.
  *
  * Context: as for vperfctr_start_here().

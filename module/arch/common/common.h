@@ -17,8 +17,8 @@ int perfctr_generic_check_control(struct perfctr_cpu_control *control);
 
 /*
  * A driver's operations on a running state: see cpu.h.  Without a faster way, a driver
- * leaves the last four of a state NULL, which makes them a suspend and a resume.  It leaves those
- * of parts NULL unless its probe sets perfctr_has_parts_ops.
+ * leaves the last four of a state NULL, which makes them a suspend and a resume.  Those of parts
+ * are called only if its probe sets perfctr_has_parts_ops.
  */
 struct perfctr_cpu_ops {
 	perfctr_cpu_op *suspend;

@@ -10,7 +10,7 @@
 #include "common.h"
 
 struct vperfctr_info perfctr_cpu_info;
-u64 perfctr_cpu_sampling_ns __read_mostly;	/* each switch-in reads it */
+u64 perfctr_cpu_sampling_ns __read_mostly;
 bool perfctr_perf_keeps;
 bool perfctr_has_parts_ops;
 bool perfctr_remembers;

@@ -23,7 +23,7 @@ extern const struct perfctr_driver perfctr_x86_p4;
  * fixed_mask of its struct vperfctr_info.
  */
 struct perfctr_x86_pmu {
-	/* First what a switch reads, in one cache line. */
+	/* First what some switches read, in one cache line. */
 
 	/*
 	 * Called before an event select changes, with the counters stopped.  Clobbers
