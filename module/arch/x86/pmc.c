@@ -28,7 +28,7 @@
 #include "x86.h"
 #include "pmc.h"
 
-/* A switch reads little of it, if it stops counters or changes GLOBAL_CTRL: all in the first line. */
+/* A switch that stops counters, or changes GLOBAL_CTRL, reads its first line only. */
 struct perfctr_x86_pmu perfctr_x86_pmu __ro_after_init ____cacheline_aligned;
 
 DEFINE_PER_CPU_ALIGNED(struct pmc_cpu, perfctr_x86_pmc_cpu);
