@@ -3,7 +3,7 @@
  * A thread's exec, fork and exit, and what they do to its state.
  *
  * These are tracepoint probes.  They run in the context of the thread, or of the parent
- * for fork, and must not sleep.
+ * for fork, and must not sleep.  In a virtual machine there is one of each context switch, too.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -113,7 +113,7 @@ static void probe_exit(PERFCTR_PROBE_EXIT_ARGS)
 	local_irq_restore(flags);
 }
 
-/* Runs at each context switch, before the sched_out of @prev.  Kernel threads may borrow an mm. */
+/* Runs at each context switch, before the sched_out of @prev.  A kernel thread may have borrowed an mm. */
 static void probe_switch(PERFCTR_PROBE_SWITCH_ARGS)
 {
 	if (!(prev->flags & PF_KTHREAD) || prev->mm)

@@ -213,6 +213,44 @@ void sim_free_left(void)
 }
 
 #ifdef SIM_X86
+/* ---- the kernel clears counters while their owner sleeps --------------------------------- */
+
+static bool has_cleared;
+
+/* An administrator writes 2 and 1 to sysfs: the kernel clears what perf has left before. */
+static void let_all_read_shortly(void *arg)
+{
+	sim_let_all_read(true);
+	sim_let_all_read(false);
+	WRITE_ONCE(has_cleared, true);
+	sim_kthread_exit();
+	(void)arg;
+}
+
+static void count_what_is_cleared(void *arg)
+{
+	u64 before;
+	int fd;
+
+	fd = must(sim_open(0, VPERFCTR_OPEN_CREAT));
+	must(sim_control(fd, 0));
+	before = current->sim->executed;
+	user_work(5);
+	sim_kthread("sysfs", let_all_read_shortly, NULL, 0, 0);
+	while (!READ_ONCE(has_cleared))
+		user_sleep(1000);
+	user_work(5);
+	sim_check_counted(fd, before);
+	user_close(fd);
+	(void)arg;
+}
+
+void sim_free_cleared(void)
+{
+	has_cleared = false;
+	user_wait(sim_process("counts", 1000, count_what_is_cleared, NULL));
+}
+
 /* ---- a right that ends late -------------------------------------------------------------- */
 
 /* The last right has ended on all CPUs so long after the unmapping. */

@@ -2302,6 +2302,7 @@ const struct scenario sim_scenarios[] = {
 	{ "free_mapped_amd_v2", sim_free_mapped, 3, { sim_amd_v2 } },
 	{ "free_unmapped", sim_free_unmapped, 2 },
 	{ "free_forgotten", sim_free_forgotten, 2 },
+	{ "free_cleared", sim_free_cleared, 1, { .perf_left = true, .exits = true } },
 	{ "free_claimed", sim_free_claimed, 2, { sim_version_6 } },
 	{ "free_always", sim_free_always, 3 },
 	{ "free_always_nomem", sim_free_always, 3, .alloc = 3 },

@@ -65,6 +65,7 @@ void sim_free_unmapped(void);
 void sim_free_forgotten(void);
 void sim_free_claimed(void);
 void sim_free_always(void);
+void sim_free_cleared(void);
 void sim_free_exec(void);
 void sim_free_hotplug(void);
 void sim_free_overflow(void);

@@ -621,6 +621,11 @@ void perfctr_x86_pce_suspect(void)
 	WRITE_ONCE(cpu->suspect, true);
 }
 
+bool perfctr_x86_pce_is_suspect(void)
+{
+	return this_cpu_ptr(&pce_cpu)->suspect;
+}
+
 void perfctr_x86_pce_follow(struct mm_struct *mm)
 {
 	bool allowed, alone;

@@ -736,11 +736,15 @@ static unsigned int slot_of(u32 map)
 	return is_fixed(map) ? PERFCTR_X86_MAX_PMC + fixed_index(map) : map;
 }
 
-/* True if the counters of a state run on when it is suspended, and count user mode only. */
+/*
+ * True if the counters of a state run on when it is suspended, and count user mode only.  The kernel
+ * clears what perf has left on a CPU as it allows user mode to read counters there, which no
+ * register shows when it has ended.
+ */
 static bool can_remember(const struct perfctr_cpu_state *state)
 {
 	return !has_ictrs(state) && VPERFCTR_CSTATUS_NRACTRS(state->cstatus) &&
-	       !state->control.kernel && !must_stop(state);
+	       !state->control.kernel && !must_stop(state) && !perfctr_x86_pce_is_suspect();
 }
 
 void perfctr_x86_pmc_suspend_remembering(struct perfctr_cpu_state *state)

@@ -159,13 +159,13 @@ bool perfctr_x86_pmc_is_idle(void);
  */
 void perfctr_x86_pmc_unkept(int bit);
 
-/* The operations of a driver that leaves them to pmc.c. */
 /* pmc.c: suspend and resume in a virtual machine, and what they must be told: see cpu.h. */
 void perfctr_x86_pmc_suspend_remembering(struct perfctr_cpu_state *state);
 void perfctr_x86_pmc_resume_remembering(struct perfctr_cpu_state *state);
 void perfctr_x86_pmc_switching(bool on);
 void perfctr_x86_pmc_user_ran(void);
 
+/* The operations of a driver that leaves them to pmc.c. */
 #define PERFCTR_X86_PMC_OPS					\
 	.check_control	= perfctr_x86_pmc_check_control,	\
 	.ops = {						\
@@ -460,7 +460,8 @@ bool perfctr_x86_is_withdrawing(void);
  *	concerned; but for a quarter of a second at most.
  * wake: no thread may withdraw a right any more: wait looks again.
  * is_late: true if this CPU may not have done it for the mm of current.
- * suspect: perf may have left counters on this CPU that the kernel will clear.
+ * suspect: perf may have left counters on this CPU that the kernel will clear.  is_suspect: this is
+ * so, and the kernel may do it at any time.
  *
  * Context: the mm must not be freed meanwhile.  follow: may sleep.  wait: may sleep.
  * wake: not in an NMI.  is_late: preemption disabled.  suspect: interrupts disabled.
@@ -471,6 +472,7 @@ void perfctr_x86_pce_wait(void);
 void perfctr_x86_pce_wake(void);
 bool perfctr_x86_pce_is_late(void);
 void perfctr_x86_pce_suspect(void);
+bool perfctr_x86_pce_is_suspect(void);
 int perfctr_x86_pce_init(void);
 void perfctr_x86_pce_exit(void);
 
