@@ -320,6 +320,13 @@ void perfctr_x86_pmc_unkept(int bit)
 	perfctr_wrmsr(pmu->fixed_ctrl, cpu->fixed_ctrl);
 }
 
+/*
+ * perf tries a counter as the kernel boots.  It then leaves this value in it, which it does not clear
+ * later, and no event of perf's ends at it: counters begin half their width below zero.
+ * Linux, check_hw_exists() in arch/x86/events/core.c.
+ */
+#define AFTER_TRIAL	0xffff
+
 /* True if all counters are zero, as we leave them.  perf does not clear its counters. */
 static bool are_zero(const struct vperfctr_info *kind)
 {
@@ -328,7 +335,8 @@ static bool are_zero(const struct vperfctr_info *kind)
 
 	for (bit = 0; bit < 32 + PERFCTR_X86_MAX_FIXED; bit++) {
 		if ((counters & BIT_ULL(bit)) &&
-		    (perfctr_rdpmc_safe(bit < 32 ? bit : VPERFCTR_FIXED | (bit - 32), &now) || now))
+		    (perfctr_rdpmc_safe(bit < 32 ? bit : VPERFCTR_FIXED | (bit - 32), &now) ||
+		     (now && !(bit < 32 && now == AFTER_TRIAL))))
 			return false;
 	}
 	return true;
