@@ -113,7 +113,7 @@ static void probe_exit(PERFCTR_PROBE_EXIT_ARGS)
 	local_irq_restore(flags);
 }
 
-/* Runs at each context switch, before the sched_out of @prev.  A kernel thread may have borrowed an mm. */
+/* Runs at each context switch, before the sched_out of @prev, which may have borrowed an mm. */
 static void probe_switch(PERFCTR_PROBE_SWITCH_ARGS)
 {
 	if (!(prev->flags & PF_KTHREAD) || prev->mm)

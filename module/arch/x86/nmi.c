@@ -154,10 +154,10 @@ static int overflow_nmi(unsigned int type, struct pt_regs *regs)
 }
 
 /*
- * The same where LVTPC must stay masked until the counter is reloaded: see unmasks_late.  On 64 bits
- * the NMI of an overflow in user mode reloads it before perfctr_overflowed() returns.  Elsewhere an
- * irq_work does, counters of kernel mode then count already, and perf's handler of the NMI watchdog
- * has unmasked LVTPC before: there a second NMI, without a cause, follows.
+ * The same where LVTPC must stay masked until the counter is reloaded: see unmasks_late.  On
+ * 64 bits the NMI of an overflow in user mode reloads it before perfctr_overflowed() returns.
+ * Elsewhere an irq_work does, counters of kernel mode then count already, and perf's handler of
+ * the NMI watchdog has unmasked LVTPC before: there a second NMI, without a cause, follows.
  */
 static int late_overflow_nmi(unsigned int type, struct pt_regs *regs)
 {

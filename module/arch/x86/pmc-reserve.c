@@ -321,8 +321,8 @@ void perfctr_x86_pmc_unkept(int bit)
 }
 
 /*
- * perf tries a counter as the kernel boots.  It then leaves this value in it, which it does not clear
- * later, and no event of perf's ends at it: counters begin half their width below zero.
+ * perf tries a counter as the kernel boots.  It then leaves this value in it, which it does not
+ * clear later, and no event of perf's ends at it: counters begin half their width below zero.
  * Linux, check_hw_exists() in arch/x86/events/core.c.
  */
 #define AFTER_TRIAL	0xffff

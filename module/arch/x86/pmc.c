@@ -737,9 +737,9 @@ static unsigned int slot_of(u32 map)
 }
 
 /*
- * True if the counters of a state run on when it is suspended, and count user mode only.  The kernel
- * clears what perf has left on a CPU as it allows user mode to read counters there, which no
- * register shows when it has ended.
+ * True if the counters of a state run on when it is suspended, and count user mode only.  The
+ * kernel clears what perf has left on a CPU as it allows user mode to read counters there, which
+ * no register shows when it has ended.
  */
 static bool can_remember(const struct perfctr_cpu_state *state)
 {
