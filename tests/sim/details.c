@@ -620,6 +620,7 @@ static void count_until_down(void *arg)
 	struct vperfctr_control control;
 	struct vperfctr_ctr ctr;
 	struct sim_counts c[2], again;
+	unsigned long switches;
 	int fd[2];
 
 	for (i = 0; i < nr; i++) {
@@ -632,8 +633,10 @@ static void count_until_down(void *arg)
 	nr_ready++;
 	while (!READ_ONCE(is_down))
 		user_work(5);
-	/* Each CPU is tried at a switch. */
-	user_sleep(1000);
+	/* Each CPU is tried at a switch.  A sleep may end before there is one. */
+	switches = current->nvcsw + current->nivcsw;
+	while (current->nvcsw + current->nivcsw == switches)
+		user_sleep(1000);
 	for (i = 0; i < nr; i++) {
 		must(sim_read_counts(fd[i], &c[i], 0));
 		sim_require(c[i].own[1] <= current->sim->executed, "counted %llu of %llu", c[i].own[1],
