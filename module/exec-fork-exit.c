@@ -3,7 +3,8 @@
  * A thread's exec, fork and exit, and what they do to its state.
  *
  * These are tracepoint probes.  They run in the context of the thread, or of the parent
- * for fork, and must not sleep.  In a virtual machine there is one of each context switch, too.
+ * for fork, and must not sleep.  In a virtual machine there is one of each context switch, too,
+ * while threads may count.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -120,23 +121,20 @@ static void probe_switch(PERFCTR_PROBE_SWITCH_ARGS)
 		perfctr_cpu_user_ran();
 }
 
-static struct vperfctr_probe {
+struct vperfctr_probe {
 	const char *name;
 	void *func;
 	struct tracepoint *tp;
-} probes[] = {
+};
+
+static struct vperfctr_probe probes[] = {
 	{ "sched_process_exec", probe_exec },
 	{ "sched_process_fork", probe_fork },
 	{ "sched_process_exit", probe_exit },
 	{ "task_rename", vperfctr_probe_rename },
-	/* The last one, as it is needed only if perfctr_remembers. */
-	{ "sched_switch", probe_switch },
 };
 
-static unsigned int nr_probes(void)
-{
-	return ARRAY_SIZE(probes) - !perfctr_remembers;
-}
+static struct vperfctr_probe switch_probe = { "sched_switch", probe_switch };
 
 /* Find the probes' tracepoints, which the kernel does not export by name. */
 static void find_tracepoint(struct tracepoint *tp, void *unused)
@@ -147,12 +145,32 @@ static void find_tracepoint(struct tracepoint *tp, void *unused)
 		if (!strcmp(tp->name, probes[i].name))
 			probes[i].tp = tp;
 	}
+	if (!strcmp(tp->name, switch_probe.name))
+		switch_probe.tp = tp;
+}
+
+static bool has_tracepoint(const struct vperfctr_probe *probe)
+{
+	if (!probe->tp)
+		pr_err("the kernel has no tracepoint %s\n", probe->name);
+	return probe->tp;
+}
+
+/* Return: 0, or -ENOMEM. */
+static int register_probe(const struct vperfctr_probe *probe)
+{
+	return tracepoint_probe_register(probe->tp, probe->func, NULL);
+}
+
+static void unregister_probe(const struct vperfctr_probe *probe)
+{
+	tracepoint_probe_unregister(probe->tp, probe->func, NULL);
 }
 
 static void unregister_first(unsigned int n)
 {
 	while (n--)
-		tracepoint_probe_unregister(probes[n].tp, probes[n].func, NULL);
+		unregister_probe(&probes[n]);
 	tracepoint_synchronize_unregister();
 }
 
@@ -162,11 +180,15 @@ int vperfctr_probes_init(void)
 	int err;
 
 	for_each_kernel_tracepoint(find_tracepoint, NULL);
-	for (i = 0; i < nr_probes(); i++) {
-		err = probes[i].tp ?
-		      tracepoint_probe_register(probes[i].tp, probes[i].func, NULL) : -ENOENT;
+	for (i = 0; i < ARRAY_SIZE(probes); i++) {
+		if (!has_tracepoint(&probes[i]))
+			return -ENOENT;
+	}
+	if (perfctr_remembers && !has_tracepoint(&switch_probe))
+		return -ENOENT;
+	for (i = 0; i < ARRAY_SIZE(probes); i++) {
+		err = register_probe(&probes[i]);
 		if (err) {
-			pr_err("cannot attach to the tracepoint %s\n", probes[i].name);
 			unregister_first(i);
 			return err;
 		}
@@ -177,5 +199,40 @@ int vperfctr_probes_init(void)
 /* Context: no states exist. */
 void vperfctr_probes_exit(void)
 {
-	unregister_first(nr_probes());
+	unregister_first(ARRAY_SIZE(probes));
+}
+
+/* ---- switches of all threads ---------------------------------------------- */
+
+/*
+ * A probe of each context switch slows down all threads of the machine.  So it exists only while
+ * a thread may count, and for a while after that: another program is often about to count, and
+ * would wait for a grace period if it had to register the probe again at once.
+ */
+static bool watches_switches;	/* under the mutex of the callers */
+
+/*
+ * Tell the driver from now on which threads have run, if it wants to know it.
+ *
+ * Context: may sleep; the callers of this and of the next function exclude each other.
+ * Return: 0, or -ENOMEM.
+ */
+int vperfctr_watch_switches(void)
+{
+	int err;
+
+	if (!perfctr_remembers || watches_switches)
+		return 0;
+	err = register_probe(&switch_probe);
+	watches_switches = !err;
+	return err;
+}
+
+/* Context: as above; no thread counts. */
+void vperfctr_unwatch_switches(void)
+{
+	if (!watches_switches)
+		return;
+	unregister_probe(&switch_probe);
+	watches_switches = false;
 }

@@ -12,23 +12,79 @@
 #include <linux/mutex.h>
 #include <linux/refcount.h>
 #include <linux/wait_bit.h>
+#include <linux/workqueue.h>
 
+#include "compat/workqueue.h"
 #include "cpus.h"
 #include "family.h"
 #include "overflow.h"
 #include "page.h"
 #include "reservation.h"
 #include "state.h"
+#include "thread.h"
 
 static DEFINE_MUTEX(hardware_mutex);	/* held for the first share and the last one */
 static refcount_t hardware_users ____cacheline_aligned_in_smp = REFCOUNT_INIT(0);
 static unsigned int hardware_sets;	/* of CPUs, under hardware_mutex; 0 while there are users */
 
+/* ---- the first share and the last one ------------------------------------ */
+
+/* The probe of context switches stays that long after the last share. */
+#define UNWATCH_DELAY	(10 * HZ)
+
+static void unwatch_if_unused(struct work_struct *work)
+{
+	mutex_lock(&hardware_mutex);
+	if (!refcount_read(&hardware_users))
+		vperfctr_unwatch_switches();
+	mutex_unlock(&hardware_mutex);
+}
+
+static DECLARE_DELAYED_WORK(unwatch_work, unwatch_if_unused);
+
+static void unwatch_later(void)
+{
+	if (perfctr_remembers)
+		mod_delayed_work(system_dfl_wq, &unwatch_work, UNWATCH_DELAY);
+}
+
+/* Reserve the counters for threads.  Context: hardware_mutex is held. */
+static int reserve_for_threads(void)
+{
+	int err;
+
+	if (hardware_sets)
+		return -EBUSY;
+	err = vperfctr_watch_switches();
+	if (err)
+		return err;
+	err = perfctr_cpu_reserve();
+	if (err)
+		unwatch_later();
+	return err;
+}
+
+/* Context: as above; no state has a share. */
+static void release_for_threads(void)
+{
+	perfctr_cpu_release();
+	unwatch_later();
+}
+
+/* Context: no states exist. */
+void vperfctr_hardware_exit(void)
+{
+	cancel_delayed_work_sync(&unwatch_work);
+	vperfctr_unwatch_switches();
+}
+
+/* ---- shares --------------------------------------------------------------- */
+
 /*
  * Give the state a share, if it has none.
  *
  * Context: may sleep; the caller holds st->lock.
- * Return: 0, or an error of perfctr_cpu_reserve(), or -EBUSY if CPUs are counted.
+ * Return: 0, or an error of perfctr_cpu_reserve(), -EBUSY if CPUs are counted, or -ENOMEM.
  */
 int vperfctr_get_hardware(struct vperfctr_state *st)
 {
@@ -39,7 +95,7 @@ int vperfctr_get_hardware(struct vperfctr_state *st)
 	if (!refcount_inc_not_zero(&hardware_users)) {
 		mutex_lock(&hardware_mutex);
 		if (!refcount_inc_not_zero(&hardware_users)) {
-			err = hardware_sets ? -EBUSY : perfctr_cpu_reserve();
+			err = reserve_for_threads();
 			if (!err) {
 				refcount_set(&hardware_users, 1);
 				vperfctr_report_holder();
@@ -99,7 +155,7 @@ void vperfctr_release_hardware(struct vperfctr_state *st)
 		vperfctr_unhold(st);
 		/* Acquires the mutex only for the last share. */
 		if (refcount_dec_and_mutex_lock(&hardware_users, &hardware_mutex)) {
-			perfctr_cpu_release();
+			release_for_threads();
 			mutex_unlock(&hardware_mutex);
 		}
 		smp_mb__before_atomic();	/* the release must be visible first */

@@ -95,6 +95,7 @@ static void __exit vperfctr_exit(void)
 	misc_deregister(&vperfctr_dev);
 	vperfctr_page_exit();
 	vperfctr_cpu_events_exit();
+	vperfctr_hardware_exit();
 	vperfctr_probes_exit();
 	vperfctr_thread_exit();
 	vperfctr_records_exit();

@@ -251,6 +251,43 @@ void sim_free_cleared(void)
 	user_wait(sim_process("counts", 1000, count_what_is_cleared, NULL));
 }
 
+/* ---- the probe of all switches ----------------------------------------------------------- */
+
+/* Longer than the probe stays. */
+#define UNWATCHED_NS	(11ULL * NSEC_PER_SEC)
+
+/* The probe of switches, which costs all threads, exists only while a thread may count. */
+static void count_now_and_then(void *arg)
+{
+	unsigned int i;
+	int fd;
+
+	for (i = 0; i < 6; i++) {
+		sim_require(i == 2 || i == 5 || !sim_tp_switch.func,
+			    "all switches have a probe while no thread counts");
+		fd = must(sim_open(0, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_TRANSIENT));
+		if (sim_control(fd, 0)) {
+			/* It may have failed after the probe has come. */
+			user_close(fd);
+			user_sleep(UNWATCHED_NS);
+			continue;
+		}
+		sim_require(sim_tp_switch.func, "a thread counts without the probe of switches");
+		user_work(2);
+		user_sleep(1 + sim_random(1000));
+		user_close(fd);
+		/* In two rounds, the next one begins before the probe has gone. */
+		user_sleep(i == 1 || i == 4 ? UNWATCHED_NS / 2 : UNWATCHED_NS);
+	}
+	sim_require(!sim_tp_switch.func, "the probe of switches does not go");
+	(void)arg;
+}
+
+void sim_free_watched(void)
+{
+	user_wait(sim_process("counts", 1000, count_now_and_then, NULL));
+}
+
 /* ---- a right that ends late -------------------------------------------------------------- */
 
 /* The last right has ended on all CPUs so long after the unmapping. */

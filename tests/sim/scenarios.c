@@ -2303,6 +2303,8 @@ const struct scenario sim_scenarios[] = {
 	{ "free_unmapped", sim_free_unmapped, 2 },
 	{ "free_forgotten", sim_free_forgotten, 2 },
 	{ "free_cleared", sim_free_cleared, 1, { .perf_left = true, .exits = true } },
+	{ "free_watched", sim_free_watched, 2, { .exits = true } },
+	{ "free_watched_nomem", sim_free_watched, 2, { .exits = true }, .alloc = 6 },
 	{ "free_claimed", sim_free_claimed, 2, { sim_version_6 } },
 	{ "free_always", sim_free_always, 3 },
 	{ "free_always_nomem", sim_free_always, 3, .alloc = 3 },

@@ -66,6 +66,7 @@ void sim_free_forgotten(void);
 void sim_free_claimed(void);
 void sim_free_always(void);
 void sim_free_cleared(void);
+void sim_free_watched(void);
 void sim_free_exec(void);
 void sim_free_hotplug(void);
 void sim_free_overflow(void);

@@ -1111,6 +1111,8 @@ int tracepoint_probe_register(struct tracepoint *tp, void *probe, void *data)
 {
 	(void)data;
 	might_sleep();
+	if (lacks_memory())
+		return -ENOMEM;
 	sim_require(!tp->func, "a probe is registered twice");
 	tp->func = probe;
 	return 0;
