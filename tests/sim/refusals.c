@@ -207,6 +207,7 @@ static void refuse_while_cpus_are_counted(struct attachment *a, struct task_stru
 		.size = sizeof(req), .flags = VPERFCTR_OPEN_CREAT,
 		.control = (unsigned long)&a->control, .tid = other->pid,
 	};
+	int observer;
 
 	while (!cpus_are_counted)
 		user_sleep(10000);
@@ -219,6 +220,10 @@ static void refuse_while_cpus_are_counted(struct attachment *a, struct task_stru
 	sim_require(user_ptrace_stop(other), "a thread has ended");
 	refuse("OPEN, while CPUs are counted", -1, VPERFCTR_OPEN, &req, -EBUSY);
 	user_ptrace_continue(other);
+	refuse("CONTROL, while CPUs are counted", own, VPERFCTR_CONTROL, &a->control, -EBUSY);
+	observer = must(sim_open(0, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_OBSERVER));
+	refuse("CONTROL beside a state, while CPUs are counted", own, VPERFCTR_CONTROL, &a->control, -EBUSY);
+	user_close(observer);
 }
 
 static void be_refused(void *arg)
