@@ -2040,6 +2040,8 @@ static void ask_for_counters(void *arg)
 	must(user_device_ioctl(VPERFCTR_INFO, &info));
 	sim_require(!info.nrctrs && !(info.features & (VPERFCTR_FEATURE_ANY_KIND | VPERFCTR_FEATURE_PCINT)),
 		    "%u counters, and the features %#x", info.nrctrs, info.features);
+	sim_require(info.nrkinds == 1 && (info.features & VPERFCTR_FEATURE_RDTSC) && info.cpu_name[0],
+		    "nothing describes the processor");
 	(void)arg;
 }
 
