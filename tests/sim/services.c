@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "sim.h"
+#include "cpu.h"
 
 struct sim_failures sim_failures;
 unsigned int tsc_khz = 2100000;
@@ -1307,6 +1308,7 @@ void sim_try_to_load(unsigned int failures)
 	err = sim_module_init();
 	sim_failures.alloc = 0;
 	if (!err) {
+		sim_require(perfctr_cpu_info.nrctrs, "the module is loaded without counters");
 		sim_unload_module(NULL);
 		return;
 	}

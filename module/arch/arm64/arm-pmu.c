@@ -90,9 +90,9 @@ int perfctr_perf_find(unsigned int cpu, bool *intr)
 
 	if (!pmu) {
 		pmu = find_arm_pmu(cpu);
-		/* If lockdown forbids the event, or memory is short, there may be a driver. */
+		/* There may be a driver. */
 		if (IS_ERR(pmu))
-			return -EBUSY;
+			return PTR_ERR(pmu);
 		per_cpu(pmu_here, cpu) = pmu;
 	}
 	*intr = pmu && per_cpu_ptr(pmu->hw_events, cpu)->irq > 0;

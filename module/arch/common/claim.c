@@ -107,10 +107,13 @@ int perfctr_claim_begin(unsigned int first)
 {
 	bool intr, differs = false;
 	unsigned int cpu;
-	int err = 0;
+	int err;
 
 	for_each_online_cpu(cpu) {
-		if (perfctr_perf_find(cpu, &intr))
+		err = perfctr_perf_find(cpu, &intr);
+		if (err == -ENOMEM)
+			return err;
+		if (err)
 			continue;	/* it will be forbidden */
 		smp_call_function_single(cpu, differ_ipi, &differs, 1);
 		differs |= perfctr_driver->has_kinds && perfctr_driver->has_kinds(cpu);
@@ -122,6 +125,7 @@ int perfctr_claim_begin(unsigned int first)
 	}
 	if (!differs || !perfctr_driver->probe_kind)
 		return 0;
+	err = 0;
 	smp_call_function_single(first, describe_kind_ipi, &err, 1);
 	if (err)
 		return err;

@@ -36,7 +36,7 @@ void perfctr_claim_release(void);
  * @intr: set to true if the driver has an interrupt for this CPU, else to false
  *
  * Context: May sleep.
- * Return: 0, or -EBUSY if the kernel does not reveal whether there is a driver.
+ * Return: 0, or -EBUSY if the kernel does not reveal whether there is a driver, or -ENOMEM.
  */
 int perfctr_perf_find(unsigned int cpu, bool *intr);
 

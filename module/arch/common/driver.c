@@ -393,14 +393,17 @@ static int try_driver(unsigned int cpu)
 	return err ?: perfctr_driver->begin ? perfctr_driver->begin(cpu) : 0;
 }
 
-/* Always probe the same CPU, so that kinds get the same numbers each time. */
+/*
+ * Always probe the same CPU, so that kinds get the same numbers each time.  A driver that lacks
+ * memory may be the right one: the last one, which counts time only, is not for its processor.
+ */
 static int choose_driver(void)
 {
 	int err = -ENODEV;
 	unsigned int i;
 
 	cpus_read_lock();
-	for (i = 0; i < perfctr_arch.nr_drivers && err; i++) {
+	for (i = 0; i < perfctr_arch.nr_drivers && err && err != -ENOMEM; i++) {
 		perfctr_driver = perfctr_arch.drivers[i];
 		err = try_driver(cpumask_first(cpu_online_mask));
 	}

@@ -10,7 +10,8 @@
  * Find perf's PMU of an online CPU: the one that accepts an event for the CPU's cycles.
  *
  * Context: May sleep; also in a hotplug callback.
- * Return: the PMU; NULL if there is none; or an error: then there may be one.
+ * Return: the PMU; NULL if there is none; or an error: then there may be one.  It is -ENOMEM, or
+ * -EBUSY if the kernel does not reveal it, as when lockdown forbids the event.
  */
 static inline struct pmu *perfctr_find_pmu(unsigned int cpu)
 {
@@ -25,8 +26,10 @@ static inline struct pmu *perfctr_find_pmu(unsigned int cpu)
 	struct perf_event *event = perf_event_create_kernel_counter(&attr, cpu, NULL, NULL, NULL);
 	struct pmu *pmu;
 
+	if (event == ERR_PTR(-ENOENT))
+		return NULL;
 	if (IS_ERR(event))
-		return PTR_ERR(event) == -ENOENT ? NULL : ERR_CAST(event);
+		return event == ERR_PTR(-ENOMEM) ? ERR_CAST(event) : ERR_PTR(-EBUSY);
 	pmu = event->pmu;
 	perf_event_release_kernel(event);
 	return pmu;

@@ -65,9 +65,9 @@ int perfctr_powerpc_perf_step_in(unsigned int cpu)
 {
 	struct pmu *pmu = perfctr_find_pmu(cpu);
 
-	/* If lockdown forbids the event, or memory is short, there may be a driver. */
+	/* There may be a driver. */
 	if (IS_ERR(pmu))
-		return -EBUSY;
+		return PTR_ERR(pmu);
 	power_pmu = pmu;
 	if (!pmu)
 		return 0;

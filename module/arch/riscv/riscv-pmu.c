@@ -74,9 +74,9 @@ int perfctr_perf_find(unsigned int cpu, bool *intr)
 	if (!riscv_pmu) {
 		struct pmu *pmu = perfctr_find_pmu(cpu);
 
-		/* If lockdown forbids the event, or memory is short, there may be a driver. */
+		/* There may be a driver. */
 		if (IS_ERR(pmu))
-			return -EBUSY;
+			return PTR_ERR(pmu);
 		riscv_pmu = pmu ? to_riscv_pmu(pmu) : NULL;
 		per_cpu(pmu_here, cpu) = riscv_pmu;
 	}

@@ -222,7 +222,9 @@ struct perf_event *perf_event_create_kernel_counter(struct perf_event_attr *attr
 	/* One that is enabled lets perf schedule all events of the CPU, and would be refused. */
 	sim_require(attr->disabled || !perfctr_perf_waits, "perf's events are rescheduled too late");
 	nr_rescheduled += !attr->disabled;
-	event = calloc(1, sizeof(*event));
+	event = kzalloc(sizeof(*event), GFP_KERNEL);
+	if (!event)
+		return ERR_PTR(-ENOMEM);
 	event->pmu = &driver_of(cpu)->pmu;
 	event->attr = *attr;
 	event->group_leader = event;
@@ -232,7 +234,7 @@ struct perf_event *perf_event_create_kernel_counter(struct perf_event_attr *attr
 int perf_event_release_kernel(struct perf_event *event)
 {
 	might_sleep();
-	free(event);
+	kfree(event);
 	return 0;
 }
 
