@@ -40,7 +40,7 @@ bool sim_call_fails(bool *what)
 }
 
 /* True if something fails that needs memory. */
-static bool lacks_memory(void)
+bool sim_lacks_memory(void)
 {
 	return (sim_failures.alloc && sim_choose(2, sim_failures.alloc)) ||
 	       sim_call_fails(&current->sim->lacked_memory);
@@ -63,7 +63,7 @@ void *sim_alloc(size_t size, gfp_t gfp, const char *file, int line)
 	sim_require((gfp & __GFP_NOWARN) || ((gfp & GFP_KERNEL) && size <= 8 * PAGE_SIZE),
 		    "the kernel logs it if there is no memory, at %s:%d", file, line);
 	sim_drain();
-	if (lacks_memory() || ((gfp & __GFP_ACCOUNT) && sim_failures.charge)) {
+	if (sim_lacks_memory() || ((gfp & __GFP_ACCOUNT) && sim_failures.charge)) {
 		current->sim->charge_failed |= !!(gfp & __GFP_ACCOUNT);
 		return NULL;
 	}
@@ -211,7 +211,7 @@ bool sim_user_access_begin(const void *p)
 	const struct sim_cpu *cpu = sim_this_cpu();
 
 	sim_require(!cpu->in_nmi || !cpu->irqs_off, "an NMI reads user memory where interrupts are disabled");
-	if (!sim_is_user_address(p))
+	if (!sim_is_user_address(p) || sim_call_fails(&current->sim->faulted))
 		return false;
 	current->sim->user_access++;	/* an interrupt may begin one in another */
 	return true;
@@ -913,7 +913,7 @@ int cpuhp_setup_state(enum cpuhp_state state, const char *name,
 {
 	int err;
 
-	if (lacks_memory())
+	if (sim_lacks_memory())
 		return -ENOMEM;
 	if (state == CPUHP_BP_PREPARE_DYN) {
 		sim_require(name && !startup && !sim_cpuhp_dead, "a wrong hotplug state, or no name");
@@ -1036,7 +1036,7 @@ int smpboot_register_percpu_thread(struct smp_hotplug_thread *thread)
 {
 	unsigned int cpu;
 
-	if (lacks_memory())
+	if (sim_lacks_memory())
 		return -ENOMEM;
 	cpus_read_lock();
 	smpboot = thread;
@@ -1112,7 +1112,7 @@ int tracepoint_probe_register(struct tracepoint *tp, void *probe, void *data)
 {
 	(void)data;
 	might_sleep();
-	if (lacks_memory())
+	if (sim_lacks_memory())
 		return -ENOMEM;
 	sim_require(!tp->func, "a probe is registered twice");
 	tp->func = probe;
@@ -1204,7 +1204,7 @@ void module_put(void *module)
 int misc_register(struct miscdevice *misc)
 {
 	might_sleep();
-	if (lacks_memory())
+	if (sim_lacks_memory())
 		return -ENOMEM;
 	sim_device = misc->fops;
 	return 0;

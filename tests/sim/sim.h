@@ -295,6 +295,7 @@ struct sim_failures {
 
 extern struct sim_failures sim_failures;
 bool sim_call_fails(bool *what);
+bool sim_lacks_memory(void);
 void sim_check_charged(void);
 extern bool sim_shows_garbage;		/* the calls' arguments may have bytes as memory that was not written */
 extern struct tracepoint sim_tp_exec, sim_tp_fork, sim_tp_exit, sim_tp_rename, sim_tp_switch;

@@ -82,6 +82,8 @@ int cpu_pm_register_notifier(struct notifier_block *block)
 {
 	might_sleep();
 	sim_require(!cpu_pm, "a second notifier of CPU_PM");
+	if (sim_lacks_memory())
+		return -ENOMEM;
 	cpu_pm = block;
 	return 0;
 }

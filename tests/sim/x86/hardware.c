@@ -16,6 +16,8 @@ static struct notifier_block *reboot_notifier;
 int register_reboot_notifier(struct notifier_block *block)
 {
 	sim_require(block->notifier_call && !reboot_notifier, "a wrong reboot notifier");
+	if (sim_lacks_memory())
+		return -ENOMEM;
 	reboot_notifier = block;
 	return 0;
 }
