@@ -530,7 +530,7 @@ struct running {
 	int fd;			/* of the child's state; the caller closes it */
 	uint64_t map_size;	/* of the ring */
 	struct timespec start;
-	struct rusage before;	/* RUN_BY_USAGE: what was the child's before it executed the command */
+	struct rusage before;	/* with perf: what was the child's before it executed the command */
 };
 
 int run_start(struct running *run, struct vperfctr_ring *ring, struct error *e);

@@ -167,7 +167,7 @@ ready:
 	m.err = user_become();
 	if (m.err)
 		goto out;
-	if (by_usage(run->perf)) {
+	if (run->perf) {
 		m.stage = STAGE_USAGE;
 		getrusage(RUSAGE_SELF, &m.usage);
 		send_message(sock, &m, -1);
@@ -297,6 +297,18 @@ static void add_parts(struct result *r)
 	part = result_add_part(r, &r->counts.children);
 	if (part)
 		strcpy(part->name, "its other threads and its children");
+}
+
+/*
+ * True if perf_event has left the command, or what it started: it takes its events away from a
+ * program that gains privileges, or whose file the user may not read, and does not say so.  The
+ * kernel's time of a command without what it does before its exec, and at its end, which perf_event
+ * does not count whole, is never twice that of the counts.
+ */
+static bool perf_has_left(const struct result *r, const struct rusage *before,
+			  const struct rusage *usage)
+{
+	return run_cpu_time(usage) - run_cpu_time(before) > 2 * (double)r->total.tsc / 1e9 + 0.01;
 }
 
 static int judge_counts(struct result *r, int wstatus, const struct vperfctr_control *control,
@@ -555,8 +567,11 @@ int run_command(char **argv, const struct vperfctr_control *control, const char 
 	vperfctr_close(v);
 	if (err)
 		fail_read(e, err, perf);
-	else
-		judge_counts(r, wstatus, control, perf, e);
+	else if (!judge_counts(r, wstatus, control, perf, e) && perf && !by_usage(perf) &&
+		 inherits(control) && perf_has_left(r, &run.before, &usage)) {
+		r->complete = false;
+		fail_with(e, "not all was counted: perf_event leaves a program that gains privileges when executed (set-user-ID?), or whose file may not be read");
+	}
 	if (by_usage(perf))
 		strcpy(r->scope, "with its threads, and the children that it waited for");
 	result_add_times(r);
