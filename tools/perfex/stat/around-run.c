@@ -1,20 +1,47 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Before and after a run: --pre, --sync and --post, and --wait. */
+#include <errno.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "measuring.h"
 
-/* The shell runs it, as perf lets it do. */
+/* Return: the status, as wait(2) has it, or -1 */
+static int run_shell(const char *command)
+{
+	int wstatus;
+	pid_t pid = fork(), ret;
+
+	if (!pid) {
+		files_restore();
+		signals_restore();
+		execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+		_exit(STATUS_NOT_FOUND);
+	}
+	do {
+		ret = pid < 0 ? pid : waitpid(pid, &wstatus, 0);
+	} while (ret < 0 && pid > 0 && errno == EINTR);
+	return ret < 0 ? -1 : wstatus;
+}
+
+/*
+ * The shell runs it, as perf lets it do.  Not by system(3): perfex ignores and blocks signals that
+ * the command must find as perfex has found them.  As there, the terminal's signals are for the
+ * command.
+ */
 static int run_hook(const char *command, const char *option, struct error *e)
 {
+	struct sigaction ignore = { .sa_handler = SIG_IGN }, interrupt, quit;
 	int status;
 
 	if (!command)
 		return 0;
-	files_restore();
-	status = system(command);
-	files_raise();
+	sigaction(SIGINT, &ignore, &interrupt);
+	sigaction(SIGQUIT, &ignore, &quit);
+	status = run_shell(command);
+	sigaction(SIGINT, &interrupt, NULL);
+	sigaction(SIGQUIT, &quit, NULL);
 	if (!status)
 		return 0;
 	return fail_with(e, "'%.200s' of %s has failed, with status %d", command, option,
