@@ -142,10 +142,24 @@ static void place_event(struct __vperfctr_perf *p, struct layout *layout,
 	layout->event[layout->nr++] = event;
 }
 
+/*
+ * When a CPU goes offline, its groups lose all events but the first one, which keeps what it has
+ * counted.  So a group of one event has another besides, which counts nothing.  One that makes
+ * samples is not read for its counts.
+ */
+static bool needs_witness(const struct layout *layout, const struct vperfctr_perf_place *place)
+{
+	return place->tid[0] < 0 && layout->nr == 1 && !layout->event[0]->period;
+}
+
 /* Order the events.  A group with counters must have one of these as its leader. */
 static void lay_out(struct __vperfctr_perf *p, struct layout *layout,
-		    const struct __vperfctr_perf_event *event, unsigned int nr)
+		    const struct __vperfctr_perf_event *event, unsigned int nr,
+		    const struct vperfctr_perf_place *place)
 {
+	static const struct __vperfctr_perf_event witness = {
+		.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY, .user = 1,
+	};
 	unsigned int i;
 
 	for (i = 0; i < nr; i++)
@@ -155,6 +169,8 @@ static void lay_out(struct __vperfctr_perf *p, struct layout *layout,
 		/* The same software event may be asked for twice. */
 		if (event[i].soft && !(event[i].soft & p->soft))
 			place_event(p, layout, &event[i]);
+	if (needs_witness(layout, place))
+		layout->event[layout->nr++] = &witness;
 	p->nr = layout->nr;
 }
 
@@ -402,7 +418,7 @@ static int open_at(struct vperfctr **v, const struct __vperfctr_perf_event *even
 	if (!p)
 		return -ENOMEM;
 	p->tid = place->tid[0] ? place->tid[0] : (pid_t)syscall(SYS_gettid);
-	lay_out(p, &layout, event, nr);
+	lay_out(p, &layout, event, nr, place);
 	err = open_groups(p, &layout, place);
 	/*
 	 * Before they start: a page that is mapped after the kernel has read the counter is wrong by

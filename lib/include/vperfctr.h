@@ -653,7 +653,7 @@ struct vperfctr_perf_place {
 struct vperfctr_perf_groups {
 	unsigned int nrgroups;	/* in the order of the place: all CPUs of a thread, then the next */
 	unsigned int nrcpus;	/* groups whose events are of different CPUs */
-	unsigned int nrevents;	/* in each group */
+	unsigned int nrevents;	/* in each group; without samples, CPUs have at least two */
 	const int *fd;		/* nrgroups * nrevents; of each group the leader is the first */
 };
 

@@ -36,6 +36,7 @@ static struct {
 	bool forbid_kernel;
 	bool clock;			/* times are made from the TSC */
 	bool lost;			/* the pinned group has lost its counters */
+	int offline;			/* a CPU that has gone offline; 0: none */
 	uint64_t enabled, running, value[MAX_EVENTS];
 	unsigned int enables, disables, reads;
 	bool user_reads;		/* events have counters that user mode may read */
@@ -68,9 +69,7 @@ static long open_event(const struct perf_event_attr *attr, pid_t tid, int cpu, i
 
 	if (!attr->exclude_kernel && k.forbid_kernel)
 		return refuse(EACCES);
-	if (attr->config == PERF_COUNT_SW_DUMMY && attr->type == PERF_TYPE_SOFTWARE)
-		return memfd_create("fake-perf-clock", 0);
-	/* The library asks only whether it may. */
+	/* The library asks only whether it may, or for the clock. */
 	if (!attr->read_format)
 		return memfd_create("fake-perf-other", 0);
 	if (k.fail && k.nr == k.fail_at)
@@ -132,8 +131,10 @@ ssize_t __wrap_read(int fd, void *buf, size_t size)
 	if (k.lost)
 		return 0;
 	out[2] = k.running + k.ran[first];
+	/* The kernel takes such groups apart, and a leader keeps what it has counted. */
 	for (i = first; i < k.nr && (i == first || k.group[i] == fd); i++)
-		out[3 + out[0]++] = k.value[i];
+		if (i == first || !k.offline || k.cpu[i] != k.offline)
+			out[3 + out[0]++] = k.value[i];
 	if (size < (3 + out[0]) * 8)
 		return refuse(ENOSPC);
 	memcpy(buf, out, (3 + out[0]) * 8);
@@ -760,6 +761,31 @@ START_TEST(cpus)
 }
 END_TEST
 
+/* A CPU that goes offline stops the events that it had.  Their counts are none of it. */
+START_TEST(offline_cpu)
+{
+	static const char *const names[] = { "instructions,cycles", "instructions", "task-clock" };
+	static const pid_t none = -1;
+	static const int cpu[] = { 1, 2 };
+	const struct vperfctr_perf_place place = { .tid = &none, .cpu = cpu, .nrtids = 1, .nrcpus = 2 };
+	struct vperfctr_soft soft = { .size = sizeof(soft) };
+	uint64_t sums[2 * 3];
+	struct vperfctr_read_cpus read = { .nrcpus = 2, .nrctrs = 2, .sums = (uintptr_t)sums };
+	struct vperfctr_read state = { .nrctrs = 2 };
+	struct vperfctr *v;
+
+	ck_assert_int_eq(vperfctr_perf_open_at(&v, names[_i], &place, VPERFCTR_PERF_NS, &why), 0);
+	ck_assert_int_eq(vperfctr_read_cpus(v, &read), 0);
+	k.offline = 2;
+	read.nrctrs = 2;
+	ck_assert_int_eq(vperfctr_read_cpus(v, &read), -EIO);
+	ck_assert_int_eq(vperfctr_read_state(v, &state), -EIO);
+	ck_assert_int_eq(vperfctr_perf_cpu_soft(v, 0, &soft), 0);
+	ck_assert_int_eq(vperfctr_perf_cpu_soft(v, 1, &soft), -EIO);
+	vperfctr_close(v);
+}
+END_TEST
+
 /* Each CPU's counts are those since the last reset that succeeded, as the sums of all are. */
 START_TEST(reset_of_cpus)
 {
@@ -1013,7 +1039,7 @@ START_TEST(sizes)
 	ck_assert_int_eq(vperfctr_perf_cpu_soft(v, 1, &soft), -EINVAL);
 	memset(&later, 0x5a, sizeof(later));
 	ck_assert_int_eq(vperfctr_perf_descriptors_sized(v, &later.groups, sizeof(later)), 0);
-	ck_assert_uint_eq(later.groups.nrevents, 1);
+	ck_assert_uint_eq(later.groups.nrevents, 2);
 	ck_assert_uint_eq(later.newer, 0);
 	ck_assert_int_eq(vperfctr_perf_descriptors_sized(v, &later.groups, 8), -EINVAL);
 	vperfctr_close(v);
@@ -1056,6 +1082,7 @@ int main(void)
 	tcase_add_test(t, thread_on_cpus);
 	tcase_add_test(t, cpus);
 	tcase_add_test(t, reset_of_cpus);
+	tcase_add_loop_test(t, offline_cpu, 0, 3);
 	tcase_add_loop_test(t, bad_places, 0, 10);
 	tcase_add_test(t, owner);
 	tcase_add_test(t, user_reads);
