@@ -150,6 +150,15 @@ if [ ! -e /dev/vperfctr ] && [ "$(id -u)" = 0 ] && [ "$(cat /proc/sys/kernel/per
 	done
 fi
 
+# Too few descriptors are the reason then, and not that there is no such process.
+for target in -p -t; do
+	for files in 4 5 6 7 8; do
+		# shellcheck disable=SC3045
+		(ulimit -n $files; exec perfex stat --backend=perf -e task-clock $target $$ --timeout 1) 2> "$tmp/err"
+		check "descriptors, $target, $files" "$(grep -c '^perfex: there is no process' "$tmp/err")" 0
+	done
+done
+
 # Without the module, the events of perf_event are listed.
 if [ ! -e /dev/vperfctr ]; then
 	run "list" 0 list task-clock

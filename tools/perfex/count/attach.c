@@ -448,11 +448,12 @@ static void close_from(struct session *s, unsigned int first)
 		vperfctr_close(s->threads[--s->nr].v);
 }
 
-/* True if each thread of the target is among these: none was started meanwhile. */
-static bool is_complete(const struct target *target, const pid_t *tids, unsigned int nr)
+/* Look whether each thread of the target is among these: none was started.  Return: 0 or -errno */
+static int find_new(const struct target *target, const pid_t *tids, unsigned int nr, bool *found)
 {
 	unsigned int nrnow, i, k = 0;
-	pid_t *now = perf_list_threads(target, &nrnow);
+	pid_t *now;
+	int err = perf_list_threads(target, &now, &nrnow);
 
 	for (i = 0; i < nrnow; i++) {
 		while (k < nr && tids[k] < now[i])
@@ -461,7 +462,13 @@ static bool is_complete(const struct target *target, const pid_t *tids, unsigned
 			break;
 	}
 	free(now);
-	return i == nrnow;
+	*found = i < nrnow;
+	return err == -ESRCH ? 0 : err;
+}
+
+static int fail_list(struct error *e, int err, pid_t id)
+{
+	return err == -EMFILE ? fail_open_thread(e, err, id) : fail_trace(e, err, id, PROC);
 }
 
 /*
@@ -472,26 +479,31 @@ static int attach_perf(struct session *s, const struct target *target, struct er
 {
 	const unsigned int first = s->nr;
 	unsigned int i, nr;
-	bool gone, done = false;
+	bool gone, more, done = false;
 	pid_t *tids;
 	int err = 0;
 
 	for (i = 0; i < TRIES && !done && !err; i++) {
 		close_from(s, first);
-		tids = perf_list_threads(target, &nr);
-		if (!nr) {
+		err = perf_list_threads(target, &tids, &nr);
+		if (err) {
 			free(tids);
-			return fail_trace(e, -ESRCH, target->id, PROC);
+			return fail_list(e, err, target->id);
 		}
 		gone = false;
 		err = open_threads(s, target, tids, nr, &gone, e);
-		done = !err && !gone && is_complete(target, tids, nr);
 		if (gone)
 			err = 0;
+		if (!err && !gone) {
+			err = find_new(target, tids, nr, &more);
+			if (err)
+				fail_list(e, err, target->id);
+			done = !more;
+		}
 		free(tids);
 	}
 	if (err)
-		return err;
+		return -1;
 	if (!done)
 		return fail_with(e, "process %d starts threads faster than perf_event can count them: count by the vperfctr module, or try again later",
 				 (int)target->id);

@@ -108,8 +108,17 @@ static int compare_tids(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* True if the thread has ended, and waits to be waited for: perf_event does not find it. */
-static bool is_zombie(pid_t pid, pid_t tid)
+/* The files of a thread that has ended are not there, or cannot be read any more. */
+static int error_of_thread(void)
+{
+	return errno == ENOENT ? -ESRCH : -errno;
+}
+
+/*
+ * Look whether the thread lives.  perf_event does not find one that waits to be waited for.
+ * Return: 0; -ESRCH: it has ended; or -errno
+ */
+static int look_at_thread(pid_t pid, pid_t tid)
 {
 	char path[64], text[512], *state;
 	FILE *f;
@@ -117,41 +126,59 @@ static bool is_zombie(pid_t pid, pid_t tid)
 	snprintf(path, sizeof(path), PROC "/%d/task/%d/stat", (int)pid, (int)tid);
 	f = fopen(path, "re");
 	if (!f)
-		return true;
+		return error_of_thread();
 	state = fgets(text, sizeof(text), f) ? strrchr(text, ')') : NULL;
 	fclose(f);
-	return !state || !state[1] || strchr("ZXx", state[2]);
+	return !state || !state[1] || strchr("ZXx", state[2]) ? -ESRCH : 0;
 }
 
-pid_t *perf_list_threads(const struct target *target, unsigned int *nr)
+/* Add a thread to the list, which has room for *room of them.  Return: 0 or -ENOMEM */
+static int add_thread(pid_t **tids, unsigned int *nr, unsigned int *room, pid_t tid)
+{
+	pid_t *more;
+
+	if (*nr == *room) {
+		more = reallocarray(*tids, *room + 64, sizeof(**tids));
+		if (!more)
+			return -ENOMEM;
+		*tids = more;
+		*room += 64;
+	}
+	(*tids)[(*nr)++] = tid;
+	return 0;
+}
+
+int perf_list_threads(const struct target *target, pid_t **tids, unsigned int *nr)
 {
 	unsigned int room = 0;
-	pid_t *tids = NULL, *more;
 	const struct dirent *d;
 	char path[64];
+	int err = 0;
+	pid_t tid;
 	DIR *dir;
 
+	*tids = NULL;
 	*nr = 0;
 	snprintf(path, sizeof(path), PROC "/%d/task", (int)target->id);
 	dir = opendir(path);
-	while (dir && (d = readdir(dir))) {
-		if (atoi(d->d_name) <= 0 || (!target->process && atoi(d->d_name) != target->id) ||
-		    is_zombie(target->id, (pid_t)atoi(d->d_name)))
+	if (!dir)
+		return error_of_thread();
+	while (!err && (d = readdir(dir))) {
+		tid = (pid_t)atoi(d->d_name);
+		if (tid <= 0 || (!target->process && tid != target->id))
 			continue;
-		if (*nr == room) {
-			room = room ? room * 2 : 16;
-			more = reallocarray(tids, room, sizeof(*tids));
-			if (!more)
-				break;
-			tids = more;
-		}
-		tids[(*nr)++] = (pid_t)atoi(d->d_name);
+		err = look_at_thread(target->id, tid);
+		if (!err)
+			err = add_thread(tids, nr, &room, tid);
+		else if (err == -ESRCH)
+			err = 0;
 	}
-	if (dir)
-		closedir(dir);
+	closedir(dir);
+	if (!err && !*nr)
+		err = -ESRCH;
 	if (*nr)
-		qsort(tids, *nr, sizeof(*tids), compare_tids);
-	return tids;
+		qsort(*tids, *nr, sizeof(**tids), compare_tids);
+	return err;
 }
 
 /* ---- handles --------------------------------------------------------------------------------- */

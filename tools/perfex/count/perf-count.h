@@ -42,9 +42,9 @@ int perf_count_cpus(struct vperfctr **v, const struct perf_count *p,
 /*
  * Find the threads of a process, or the thread itself.  The list is complete if none was started
  * meanwhile: see attach_perf().
- * Return: the list, which the caller frees; NULL: there are none, or no memory
+ * Return: 0; -ESRCH: there are none; or -errno.  The caller frees the list in all cases.
  */
-pid_t *perf_list_threads(const struct target *target, unsigned int *nr);
+int perf_list_threads(const struct target *target, pid_t **tids, unsigned int *nr);
 
 /* The CPUs that there are, and those that are online.  Return: 0 or -errno */
 int perf_cpus(struct vperfctr_cpu_mask **all, struct vperfctr_cpu_mask **online);

@@ -239,8 +239,8 @@ static int try_places(const struct choice *choice, struct error *e)
 		return err;
 	}
 	for (i = 0; i < targets->nr; i++) {
-		tids = perf_list_threads(&targets->target[i], &nr);
-		gone = !nr;
+		/* If the list fails, the counting says why. */
+		gone = perf_list_threads(&targets->target[i], &tids, &nr);
 		err = gone ? -1 : perf_count_threads(&v, &choice->by_perf, tids, 1, 0, &gone, e);
 		vperfctr_close(v);
 		v = NULL;
