@@ -118,6 +118,9 @@ if [ -z "$user" ] || id 65534 > /dev/null 2>&1; then
 		run "$command" 125 stat --backend=perf $user -e task-clock $command
 		check "why, $command" "$(grep -c '^perfex: not all was counted: perf_event leaves a program that gains privileges' "$tmp/err")" 1
 		check "the table, $command" "$(grep -c 'These counts are not complete' "$tmp/err")" 1
+		# shellcheck disable=SC2086
+		run "record, $command" 125 record --backend=perf $user -e task-clock=1ms -o "$tmp/samples" $command
+		check "why, record, $command" "$(grep -c '^perfex: not all was counted: perf_event leaves' "$tmp/err")" 1
 	done
 	rm -f "$tmp/unreadable"
 fi
@@ -126,6 +129,9 @@ for command in "$loads 60" true; do
 	# shellcheck disable=SC2086
 	perfex stat --backend=perf -e task-clock $command > "$tmp/out" 2> "$tmp/err"
 	check "whole, $command" "$(grep -c '^perfex: ' "$tmp/err")" 0
+	# shellcheck disable=SC2086
+	perfex record --backend=perf -e task-clock=1ms -o "$tmp/samples" $command > "$tmp/out" 2> "$tmp/err"
+	check "whole, record, $command" "$(grep -c '^perfex: not all' "$tmp/err")" 0
 done
 
 # A process that has ended, and has not been waited for, has no count: not 0.

@@ -537,6 +537,9 @@ int run_start(struct running *run, struct vperfctr_ring *ring, struct error *e);
 void run_go(const struct running *run);
 int run_await_exec(struct running *run, struct error *e);
 int run_await_end(const struct running *run, int *wstatus, struct rusage *usage);
+/* Return: 0, or -1 with *e if perf_event has left the command, or what it started. */
+int run_check_perf(const struct running *run, const struct sums *sums, const struct rusage *usage,
+		   struct error *e);
 
 /* ---- sampling --------------------------------------------------------------------- */
 

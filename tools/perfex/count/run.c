@@ -300,15 +300,19 @@ static void add_parts(struct result *r)
 }
 
 /*
- * True if perf_event has left the command, or what it started: it takes its events away from a
- * program that gains privileges, or whose file the user may not read, and does not say so.  The
- * kernel's time of a command without what it does before its exec, and at its end, which perf_event
- * does not count whole, is never twice that of the counts.
+ * perf_event takes its events away from a program that gains privileges, or whose file the user may
+ * not read, and does not say so.  The kernel's time of a command without what it does before its
+ * exec, and at its end, which perf_event does not count whole, is never twice that of the counts.
  */
-static bool perf_has_left(const struct result *r, const struct rusage *before,
-			  const struct rusage *usage)
+int run_check_perf(const struct running *run, const struct sums *sums, const struct rusage *usage,
+		   struct error *e)
 {
-	return run_cpu_time(usage) - run_cpu_time(before) > 2 * (double)r->total.tsc / 1e9 + 0.01;
+	const double time = run_cpu_time(usage) - run_cpu_time(&run->before);
+
+	if (!run->perf || by_usage(run->perf) || !inherits(run->control) ||
+	    time <= 2 * (double)sums->tsc / 1e9 + 0.01)
+		return 0;
+	return fail_with(e, "not all was counted: perf_event leaves a program that gains privileges when executed (set-user-ID?), or whose file may not be read");
 }
 
 static int judge_counts(struct result *r, int wstatus, const struct vperfctr_control *control,
@@ -567,11 +571,9 @@ int run_command(char **argv, const struct vperfctr_control *control, const char 
 	vperfctr_close(v);
 	if (err)
 		fail_read(e, err, perf);
-	else if (!judge_counts(r, wstatus, control, perf, e) && perf && !by_usage(perf) &&
-		 inherits(control) && perf_has_left(r, &run.before, &usage)) {
+	else if (!judge_counts(r, wstatus, control, perf, e) &&
+		 run_check_perf(&run, &r->total, &usage, e))
 		r->complete = false;
-		fail_with(e, "not all was counted: perf_event leaves a program that gains privileges when executed (set-user-ID?), or whose file may not be read");
-	}
 	if (by_usage(perf))
 		strcpy(r->scope, "with its threads, and the children that it waited for");
 	result_add_times(r);

@@ -1114,6 +1114,8 @@ static int sample_run(struct session *s, const struct choice *c, struct vperfctr
 		return -1;
 	if (!counts_any(&counts))
 		return fail_with(e, "the command was not counted");
+	if (run_check_perf(&s->run, &counts.own, &usage, e))
+		return -1;
 	return run_status(s->wstatus);
 }
 
