@@ -788,6 +788,8 @@ static int state_read(struct state *s, struct vperfctr_read *r)
 
 	if (fails(FAKE_READ))
 		return -1;
+	if (!(r->flags & VPERFCTR_READ_OWNER) && fake.fail_sums && !--fake.fail_sums)
+		return (int)refuse(ENOMEM);
 	if (r->size != sizeof(*r) ||
 	    (r->flags & ~(VPERFCTR_READ_MEMBERS | VPERFCTR_READ_OWNER)))
 		return refuse(EINVAL);

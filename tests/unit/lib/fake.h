@@ -38,6 +38,7 @@ struct fake {
 	/* the kernel */
 	int fail[FAKE_NRCALLS];		/* errno that the call fails with, or 0 */
 	unsigned int calls[FAKE_NRCALLS];
+	unsigned int fail_sums;		/* this read of sums fails; 1: the next one */
 	unsigned int busy_tries;	/* that many CONTROLs fail with EBUSY, in all processes */
 	struct vperfctr_info info;
 	uint32_t cpus[4];		/* bits of VPERFCTR_CPUS; FORBIDDEN: inverted */

@@ -60,6 +60,23 @@ START_TEST(delay)
 }
 END_TEST
 
+/* If the sums cannot be read when the gate opens, no count is right. */
+START_TEST(delay_unread)
+{
+	char id[16];
+
+	fake.fail_sums = 1;
+	ck_assert_int_eq(perfex("-D", "10", "-x,", "-e", "cycles", "sleep", "0.2"), 125);
+	has(err, "<not counted>,,cycles,");
+	has(err, "perfex: cannot read the counters: Cannot allocate memory\n");
+	fake.fail_sums = 1;
+	snprintf(id, sizeof(id), "%d", (int)getpid());
+	ck_assert_int_eq(perfex("-D", "10", "-x,", "-e", "cycles", "-p", id, "sleep", "0.2"), 125);
+	has(err, "<not counted>,,cycles,");
+	has(err, "perfex: cannot read the counters: Cannot allocate memory\n");
+}
+END_TEST
+
 /* Parts of CPUs, and intervals: those before the gate opens are 0. */
 START_TEST(delay_of_parts)
 {
@@ -275,6 +292,7 @@ int main(void)
 	tcase_add_checked_fixture(t, setup, command_teardown);
 	tcase_set_timeout(t, 120);
 	tcase_add_test(t, delay);
+	tcase_add_test(t, delay_unread);
 	tcase_add_test(t, delay_of_parts);
 	tcase_add_test(t, commands);
 	tcase_add_test(t, other_commands);

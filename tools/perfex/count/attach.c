@@ -61,6 +61,7 @@ struct session {
 	bool per_thread;
 	struct result now;	/* parts of the current interval */
 	unsigned int nrcounted;	/* threads, from the beginning */
+	int gate_error;		/* of a read: what the gate leaves out is not known; or 0 */
 	bool look;		/* there are threads whose end poll() does not report */
 	struct pollfd *polls;	/* the end of each process or thread; signals; rings; the gate */
 	struct timespec start;
@@ -863,11 +864,9 @@ static int read_sums(void *arg, struct sums *sums, const struct part **parts)
 		if (!s->threads[i].v)
 			continue;
 		err = read_thread(s, &s->threads[i], &c);
-		/* perf_event has not counted it all the time: no sum is right. */
-		if (err && s->perf)
-			return err;
+		/* No sum is right then. */
 		if (err)
-			continue;
+			return err;
 		sums_add(sums, &c.own);
 		sums_add(sums, &c.children);
 	}
@@ -996,7 +995,8 @@ static int await_end(struct session *s, double timeout, struct error *e)
 	for (;;) {
 		if (forget_ended(s) && !s->command)
 			return 0;
-		gate_step(s->interval->gate, seconds_since(&s->start), read_sums, s);
+		ret = gate_step(s->interval->gate, seconds_since(&s->start), read_sums, s);
+		s->gate_error = s->gate_error ? s->gate_error : ret;
 		gate->fd = gate_fd(s->interval->gate);
 		gate->events = POLLIN;
 		left = time_left(s, timeout);
@@ -1061,6 +1061,10 @@ static void collect_counts(struct session *s, struct result *r, struct error *e)
 
 	if (read_all(s, e))
 		return;
+	if (s->gate_error) {
+		fail_read(e, s->gate_error, s->perf);
+		return;
+	}
 	i = (unsigned int)-(s->nrmembers || s->sampler ? end_sets(s) : end_families(s));
 	if (i) {
 		fail_read(e, -(int)i, s->perf);

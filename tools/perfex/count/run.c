@@ -398,20 +398,22 @@ static void await_event(int chld, int gate, double seconds)
 /*
  * Run intervals, and look at the gate, until the command has ended; the caller waits for it.
  * A program that counts itself has no sums for either.
+ * Return: 0 or -errno: what the gate leaves out is not known
  */
-static void run_intervals(const struct running *run, struct vperfctr *v, const struct interval *interval)
+static int run_intervals(const struct running *run, struct vperfctr *v, const struct interval *interval)
 {
 	struct reader reader = { v, run->control };
 	double next = interval->ms / 1e3, now, until;
 	sigset_t set, old;
-	int chld;
+	int chld, err = 0, ret;
 
 	sigemptyset(&set);
 	sigaddset(&set, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &set, &old);
 	chld = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	while (!command_has_ended(run->pid)) {
-		gate_step(interval->gate, seconds_since(&run->start), read_now, &reader);
+		ret = gate_step(interval->gate, seconds_since(&run->start), read_now, &reader);
+		err = err ? err : ret;
 		now = seconds_since(&run->start);
 		if (interval->ms && now >= next) {
 			interval_end(interval, &run->start, read_now, &reader);
@@ -426,6 +428,7 @@ static void run_intervals(const struct running *run, struct vperfctr *v, const s
 	if (chld >= 0)
 		close(chld);
 	sigprocmask(SIG_SETMASK, &old, NULL);
+	return err;
 }
 
 #define TRIES	3
@@ -524,7 +527,7 @@ int run_command(char **argv, const struct vperfctr_control *control, const char 
 	struct running run = { .argv = argv, .control = control, .perf = perf };
 	struct vperfctr *v = NULL;
 	struct rusage usage;
-	int err, ended, wstatus;
+	int err, ended, wstatus, gate = 0;
 
 	memset(r, 0, sizeof(*r));
 	if (run_start(&run, NULL, e))
@@ -546,7 +549,7 @@ int run_command(char **argv, const struct vperfctr_control *control, const char 
 	if (err)
 		close(run.fd);
 	else if (v && (interval->ms || interval->gate))
-		run_intervals(&run, v, interval);
+		gate = run_intervals(&run, v, interval);
 	ended = run_await_end(&run, &wstatus, &usage);
 	if (ended) {
 		vperfctr_close(v);
@@ -568,6 +571,8 @@ int run_command(char **argv, const struct vperfctr_control *control, const char 
 		count_usage(&r->counts, &run.before, &usage);
 	else if (!err)
 		err = counts_finish(v, control, &r->counts);
+	if (!err && !r->counts.replaced)
+		err = gate;
 	vperfctr_close(v);
 	if (err)
 		fail_read(e, err, perf);
