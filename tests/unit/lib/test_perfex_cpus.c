@@ -711,6 +711,20 @@ START_TEST(failing_calls)
 }
 END_TEST
 
+/* perfex does not leave a command alone when an interval, or the gate, cannot be read. */
+START_TEST(failing_reads)
+{
+	static const char *const options[] = { "-I20", "-D20" };
+	char text[256];
+
+	fake.fail[FAKE_READ_CPUS] = EIO;
+	snprintf(text, sizeof(text), "exec > /dev/null 2>&1; sleep 0.3; : > %s", in_dir("ended"));
+	ck_assert_int_eq(perfex("-a", (char *)options[_i], "-e", "cycles:u", "sh", "-c", text), 125);
+	ck_assert_int_eq(access(in_dir("ended"), F_OK), 0);
+	is_message("cannot read the counters: Input/output error");
+}
+END_TEST
+
 /* ---- misuse ---------------------------------------------------------------------------- */
 
 static const struct {
@@ -792,6 +806,7 @@ static Suite *suite(void)
 	tcase_add_test(t, bad_lists);
 	tcase_add_test(t, offline);
 	tcase_add_loop_test(t, failing_calls, 0, ARRAY_SIZE(failures));
+	tcase_add_loop_test(t, failing_reads, 0, 2);
 	tcase_add_loop_test(t, misuse, 0, ARRAY_SIZE(misuses));
 	suite_add_tcase(s, t);
 	return s;

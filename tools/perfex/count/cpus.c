@@ -524,7 +524,7 @@ struct session {
 	const struct perf_count *perf;	/* NULL: the module counts */
 	const struct interval *interval;
 	struct sampler *sampler;	/* NULL: there are no samples */
-	bool failed;			/* no more samples are written; the command runs on */
+	bool failed;			/* no more is written; the command runs on */
 	struct timespec start;
 	double next;			/* end of the current interval */
 	double timeout;
@@ -544,14 +544,28 @@ static int read_session(void *arg, struct sums *sums, const struct part **parts)
 	return read_cpus(s->cpus, s->v, sums);
 }
 
-static int report_interval(struct session *s, struct error *e)
+/* The counters cannot be read: a command is followed until its end.  Return: 0, or -1 with *e. */
+static int fail_session(struct session *s, int err, struct error *e)
 {
-	int err = interval_end(s->interval, &s->start, read_session, s);
+	fail_read(e, err, s->perf);
+	s->failed = true;
+	return s->command ? 0 : -1;
+}
 
-	if (err)
-		return fail_read(e, err, s->perf);
-	s->next = interval_next(s->interval, &s->start, s->next);
-	return 0;
+/* Look at the gate, and whether an interval is over.  Return: 0, or -1 with *e. */
+static int look_at_times(struct session *s, struct error *e)
+{
+	const struct interval *interval = s->interval;
+	int err;
+
+	if (s->failed)
+		return 0;
+	err = gate_step(interval->gate, seconds_since(&s->start), read_session, s);
+	if (!err && interval->ms && seconds_since(&s->start) >= s->next) {
+		err = interval_end(interval, &s->start, read_session, s);
+		s->next = interval_next(interval, &s->start, s->next);
+	}
+	return err ? fail_session(s, err, e) : 0;
 }
 
 /* Milliseconds, at most, without a look at the ring. */
@@ -576,16 +590,16 @@ static int drain(struct session *s, bool last, struct error *e)
  */
 static int await_signal(const struct session *s, struct signalfd_siginfo *info)
 {
-	const double gate = gate_next(s->interval->gate);
+	const double gate = s->failed ? -1 : gate_next(s->interval->gate);
 	struct pollfd polls[] = {
 		{ .fd = s->signals, .events = POLLIN },
-		{ .fd = gate_fd(s->interval->gate), .events = POLLIN },
+		{ .fd = s->failed ? -1 : gate_fd(s->interval->gate), .events = POLLIN },
 	};
 	double until = 1e9, left;
 
 	if (s->timeout >= 0)
 		until = s->timeout;
-	if (s->interval->ms && s->next < until)
+	if (s->interval->ms && !s->failed && s->next < until)
 		until = s->next;
 	if (gate >= 0 && gate < until)
 		until = gate;
@@ -611,16 +625,15 @@ static bool command_has_ended(struct session *s)
 static int await_end(struct session *s, bool *told, struct error *e)
 {
 	struct signalfd_siginfo info;
-	int sig, err;
+	int sig;
 
 	for (;;) {
 		if (drain(s, false, e))
 			return -1;
 		if (command_has_ended(s))
 			return s->failed ? -1 : 0;
-		err = gate_step(s->interval->gate, seconds_since(&s->start), read_session, s);
-		if (err)
-			return fail_read(e, err, s->perf);
+		if (look_at_times(s, e))
+			return -1;
 		waiting_show(&s->waiting, seconds_since(&s->start), s->timeout);
 		sig = await_signal(s, &info);
 		if (sig && sig != SIGCHLD) {
@@ -629,9 +642,7 @@ static int await_end(struct session *s, bool *told, struct error *e)
 				return 0;
 		}
 		if (s->timeout >= 0 && seconds_since(&s->start) >= s->timeout)
-			return 0;
-		if (s->interval->ms && seconds_since(&s->start) >= s->next && report_interval(s, e))
-			return -1;
+			return s->failed ? -1 : 0;
 	}
 }
 
