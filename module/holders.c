@@ -190,6 +190,8 @@ static const char *watchdog_text(unsigned int uses)
 		return "unknown";
 	if (uses & PERFCTR_PERF_WATCHDOG)
 		return "holds";
+	if (uses & PERFCTR_PERF_WAITS)
+		return "waits";
 	return uses & PERFCTR_PERF_KEPT ? "kept" : "none";
 }
 

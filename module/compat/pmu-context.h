@@ -12,12 +12,15 @@
 #if defined(PERFCTR_HAVE_PMU_CONTEXT_POINTERS)
 #define PERFCTR_PMU_CONTEXT(pmu, cpu)	(*per_cpu_ptr((pmu)->cpu_pmu_context, cpu))
 #define PERFCTR_PINNED(context)		(&(context)->epc.pinned_active)
+#define PERFCTR_EVENTS(context)		READ_ONCE((context)->epc.ctx)
 #elif defined(PERFCTR_HAVE_PMU_CONTEXTS)
 #define PERFCTR_PMU_CONTEXT(pmu, cpu)	per_cpu_ptr((pmu)->cpu_pmu_context, cpu)
 #define PERFCTR_PINNED(context)		(&(context)->epc.pinned_active)
+#define PERFCTR_EVENTS(context)		READ_ONCE((context)->epc.ctx)
 #else
 #define PERFCTR_PMU_CONTEXT(pmu, cpu)	per_cpu_ptr((pmu)->pmu_cpu_context, cpu)
 #define PERFCTR_PINNED(context)		(&(context)->ctx.pinned_active)
+#define PERFCTR_EVENTS(context)		(&(context)->ctx)
 #endif
 
 /* Return the number of events that are scheduled on a CPU.  The PMU stays registered. */
@@ -33,8 +36,18 @@ static inline const struct list_head *perfctr_perf_pinned(const struct pmu *pmu,
 }
 
 /*
+ * Return the context of the events that have been opened for a CPU, or NULL if there is none.
+ * Until 6.2 each PMU has one, since then all share it.
+ */
+static inline const struct perf_event_context *perfctr_perf_context(const struct pmu *pmu,
+								    unsigned int cpu)
+{
+	return PERFCTR_EVENTS(PERFCTR_PMU_CONTEXT(pmu, cpu));
+}
+
+/*
  * True for the NMI watchdog's event: of the kernel, and for overflows.  It has no state but
- * the counter and the fields that enable it.  The caller has found it in a list of events
+ * the counter and the fields that enable it.  The caller has found it among the events
  * that are pinned to a CPU.
  */
 static inline bool perfctr_is_watchdog(struct perf_event *event)

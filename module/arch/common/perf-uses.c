@@ -8,6 +8,7 @@
 #include <linux/err.h>
 #include <linux/list.h>
 #include <linux/perf_event.h>
+#include <linux/rculist.h>
 #include <linux/rcupdate.h>
 
 #include "../../compat/pmu-context.h"
@@ -56,6 +57,25 @@ static bool is_kept(int idx)
 	return idx >= 0 && idx < 64 && kept & BIT_ULL(idx);
 }
 
+/* True if the watchdog has an event for a CPU, and that has no counter. */
+static bool does_watchdog_wait(const struct pmu *pmu, unsigned int cpu)
+{
+	const struct perf_event_context *context = perfctr_perf_context(pmu, cpu);
+	struct perf_event *event;
+	bool waits = false;
+
+	if (!context)
+		return false;
+	rcu_read_lock();
+	list_for_each_entry_rcu(event, &context->event_list, event_entry) {
+		if (event->pmu == pmu && event->attr.pinned && perfctr_is_watchdog(event) &&
+		    READ_ONCE(event->state) == PERF_EVENT_STATE_INACTIVE)
+			waits = true;
+	}
+	rcu_read_unlock();
+	return waits;
+}
+
 /* Add what the events of a CPU are.  An event that has just ended is freed after a grace period. */
 static unsigned int uses_on_cpu(const struct pmu *pmu, unsigned int cpu)
 {
@@ -75,6 +95,8 @@ static unsigned int uses_on_cpu(const struct pmu *pmu, unsigned int cpu)
 		}
 	}
 	rcu_read_unlock();
+	if (!uses && does_watchdog_wait(pmu, cpu))
+		uses |= PERFCTR_PERF_WAITS;
 	return uses | (nr > 0 ? PERFCTR_PERF_EVENTS : 0);
 }
 

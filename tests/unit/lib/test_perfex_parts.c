@@ -699,6 +699,12 @@ START_TEST(holders)
 	fclose(f);
 	ck_assert_str_eq(said, "the NMI watchdog has the counter that it keeps\n"
 				  "vperfctr counts for none of those whom you may see\n");
+	write_file(in_proc("vperfctr"), "watchdog: waits\nperf: none\n");
+	f = fmemopen(said, sizeof(said), "w");
+	ck_assert_int_eq(holders_print(f, proc, &error), 0);
+	fclose(f);
+	ck_assert_str_eq(said, "the NMI watchdog waits for its counter\n"
+				  "vperfctr counts for none of those whom you may see\n");
 	write_file(in_proc("vperfctr"), "watchdog: none\nperf: holds\nthread: 12 13 0 a b\ncpus: 14 14 4294967294 top\n");
 	make_holder(1234, "perf\n", "anon_inode:[perf_event]");
 	f = fmemopen(said, sizeof(said), "w");

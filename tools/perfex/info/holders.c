@@ -12,6 +12,7 @@ static const struct words {
 } facts[] = {
 	{ "watchdog: none\n", "the NMI watchdog has no counter\n" },
 	{ "watchdog: kept\n", "the NMI watchdog has the counter that it keeps\n" },
+	{ "watchdog: waits\n", "the NMI watchdog waits for its counter\n" },
 	{ "watchdog: holds\n", "the NMI watchdog has a counter, and with it keeps all\n" },
 	{ "perf: holds\n", "perf_event has counters\n" },
 	{ "perf_counters: kept\n", "perf_event keeps some counters, and counts with these at any time (the module's perf_counters)\n" },
