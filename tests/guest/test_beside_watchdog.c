@@ -6,7 +6,9 @@
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/klog.h>
 #include <sys/mman.h>
@@ -55,16 +57,24 @@ static double now(void)
 	return t.tv_sec + t.tv_nsec * 1e-9;
 }
 
-/* Return the number of NMIs of CPU 0 since the boot. */
+/* The CPU of this test, which does not move: the only one, or that of the KIND. */
+static int here;
+
+/* Return the number of NMIs of this CPU since the boot. */
 static unsigned long nmis(void)
 {
 	static char text[1 << 16];
-	const char *line;
+	unsigned long nr = 0;
+	char *line;
+	int i;
 
 	read_file("/proc/interrupts", text, sizeof(text));
 	line = strstr(text, "NMI:");
 	ck_assert(line);
-	return strtoul(line + 4, NULL, 10);
+	line += 4;
+	for (i = 0; i <= here; i++)
+		nr = strtoul(line, &line, 10);
+	return nr;
 }
 
 /* The module knows what the watchdog has, whatever its sysctl is. */
@@ -74,6 +84,19 @@ static void check_fact(const char *fact)
 
 	read_file("/proc/vperfctr", text, sizeof(text));
 	ck_assert_msg(!strncmp(text, fact, strlen(fact)), "%s, not %s", text, fact);
+}
+
+/* A worker lets the watchdog begin, when this thread is switched out. */
+static void wait_for_fact(const char *fact, double seconds)
+{
+	double end = now() + seconds;
+	char text[4096];
+
+	do {
+		usleep(10000);
+		read_file("/proc/vperfctr", text, sizeof(text));
+	} while (strncmp(text, fact, strlen(fact)) && now() < end);
+	check_fact(fact);
 }
 
 /* Run for some periods.  Return the number of NMIs meanwhile. */
@@ -170,7 +193,8 @@ static u64 perf_counts(int fd)
 /* The counters are perf's again: its events count, and the watchdog runs. */
 static void check_perf(void)
 {
-	int fd = open_perf(-1, false);
+	/* An event of a thread counts on one kind of CPU. */
+	int fd = open_perf(getenv("KIND") ? here : -1, false);
 
 	ck_assert_uint_ge(perf_counts(fd), 100000);
 	close(fd);
@@ -262,7 +286,7 @@ START_TEST(lock_up_is_found)
 	int fd = open_state(0), module;
 	const struct vperfctr_page *page = map_state(fd);
 	struct utsname name;
-	char path[200];
+	char path[200], text[50];
 
 	assert_ok(uname(&name));
 	snprintf(path, sizeof(path), "/tests/lock-up-%s.ko", name.release);
@@ -270,12 +294,13 @@ START_TEST(lock_up_is_found)
 	ck_assert_msg(module >= 0, "%s: %s", path, strerror(errno));
 	start(fd);
 	check_counts(page);
-	ck_assert(!has_logged("hard LOCKUP"));
+	snprintf(text, sizeof(text), "hard LOCKUP on cpu %d", here);
+	ck_assert(!has_logged(text));
 	/* The kernel's complaint is expected after this: see tests/vm/checklog. */
 	write_file("/dev/kmsg", "vm: this CPU locks up now");
 	assert_ok(syscall(SYS_finit_module, module, "ms=3000", 0));
 	check_counts(page);
-	ck_assert(has_logged("hard LOCKUP on cpu 0"));
+	ck_assert(has_logged(text));
 	check_fact("watchdog: kept\nperf: none\n");
 	assert_ok(call(fd, VPERFCTR_UNLINK, NULL));
 	check_perf();
@@ -312,21 +337,34 @@ START_TEST(watchdog_runs_while_sampling)
 }
 END_TEST
 
-/* Stopped and started while a state counts, it waits for the end of that. */
+/* Stopped and started while a state counts, it runs soon, at its rate. */
 START_TEST(switched_while_counting)
 {
 	int fd = open_state(0), i;
 	const struct vperfctr_page *page = map_state(fd);
+	double interval;
+	u64 general, fixed;
 
 	for (i = 0; i < 2; i++) {
 		start(fd);
 		check_counts(page);
 		write_file(WATCHDOG, "0");
 		check_counts(page);
+		check_fact("watchdog: none\nperf: none\n");
 		ck_assert_uint_eq(nmis_in(1.2), 0);
 		write_file(WATCHDOG, "1");
-		check_fact("watchdog: none\nperf: none\n");
 		check_counts(page);
+		wait_for_fact("watchdog: kept\nperf: none\n", 1);
+		check_counts(page);
+		interval = nmi_interval();
+		ck_assert_double_ge(interval, 0.8 * INTERVAL);
+		ck_assert_double_le(interval, 1.2 * INTERVAL);
+		check_counts(page);
+		general = sum(fd, 0);
+		fixed = sum(fd, 1);
+		/* Read one after the other. */
+		ck_assert_uint_gt(fixed, general);
+		ck_assert_uint_lt(fixed - general, 2000);
 		assert_ok(call(fd, VPERFCTR_UNLINK, NULL));
 		check_perf();
 		close(fd);
@@ -362,7 +400,7 @@ START_TEST(pinned_event)
 	const struct vperfctr_page *page = map_state(fd);
 
 	start(fd);
-	perf = open_perf(0, true);
+	perf = open_perf(here, true);
 	check_counts(page);
 	ck_assert_uint_eq(perf_counts(perf), 0);
 	check_counts(page);
@@ -376,10 +414,40 @@ START_TEST(pinned_event)
 }
 END_TEST
 
+/* It begins while a state counts, when perf's other event that is pinned to the CPU has gone. */
+START_TEST(pinned_event_ends)
+{
+	int fd = open_state(0), perf;
+	const struct vperfctr_page *page = map_state(fd);
+	unsigned long before;
+	double end;
+
+	start(fd);
+	perf = open_perf(here, true);
+	check_counts(page);
+	ck_assert_uint_eq(nmis_in(1.2), 0);
+	check_fact("watchdog: waits\nperf: none\n");
+	ck_assert(has_logged("the NMI watchdog of CPU"));
+	ck_assert_uint_eq(perf_counts(perf), 0);
+	close(perf);
+	check_counts(page);
+	/* A worker looks each second. */
+	end = now() + 5;
+	before = nmis();
+	while (nmis() == before && now() < end)
+		loop(100000);
+	check_counts(page);
+	ck_assert_uint_ge(nmis_in(1.2), 1);
+	check_fact("watchdog: kept\nperf: none\n");
+	assert_ok(call(fd, VPERFCTR_UNLINK, NULL));
+	check_perf();
+}
+END_TEST
+
 /* An event of the CPU that perf has started before is not disturbed. */
 START_TEST(other_event)
 {
-	int fd = open_state(0), perf = open_perf(0, false);
+	int fd = open_state(0), perf = open_perf(here, false);
 	struct control control;
 
 	control_init(&control, 1);
@@ -404,7 +472,9 @@ START_TEST(short_states)
 	start(fd);
 	write_file(WATCHDOG, "0");
 	write_file(WATCHDOG, "1");
-	ck_assert_uint_eq(nmis_in(1.2), 0);
+	ck_assert_uint_ge(nmis_in(1.2), 1);
+	write_file(WATCHDOG, "0");
+	write_file(WATCHDOG, "1");
 	assert_ok(call(fd, VPERFCTR_UNLINK, NULL));
 	before = nmis();
 	end = now() + 2.2 * PERIOD;
@@ -468,6 +538,50 @@ START_TEST(toggled_at_random)
 }
 END_TEST
 
+/* The same while one state counts, or samples, for all the time. */
+START_TEST(toggled_while_counting)
+{
+	const struct vperfctr_page *page;
+	unsigned int overflows = 0;
+	struct control control;
+	int fd = open_state(0), status;
+	double end;
+	pid_t pid;
+
+	start(fd);
+	if (_i) {
+		control_init(&control, 1);
+		control_add(&control, second(), is_amd() ? INSNS_USER : FIXED_USER);
+		control.c.nractrs = 0;
+		control.c.nrictrs = 1;
+		control.ctr[0].ireset = -5000;
+		assert_ok(set_control(fd, &control));
+	}
+	page = map_state(fd);
+	pid = fork();
+	if (!pid)
+		toggle();
+	ck_assert_int_gt(pid, 0);
+	end = now() + 2;
+	while (now() < end || overflows < 50) {
+		if (_i) {
+			loop(10000);
+			assert_status(fd, ATTACHED | ACTIVE | VPERFCTR_STATUS_OVERFLOW);
+			assert_ok(call(fd, VPERFCTR_IRESUME, NULL));
+		} else {
+			check_counts(page);
+		}
+		usleep(overflows++ % 3 * 1000);
+	}
+	kill(pid, SIGKILL);
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	write_file(WATCHDOG, "1");
+	wait_for_fact("watchdog: kept\nperf: none\n", 1);
+	assert_ok(call(fd, VPERFCTR_UNLINK, NULL));
+	check_perf();
+}
+END_TEST
+
 /* A process may RDPMC by an event of perf's, which waits.  Case 1: it has mapped it before. */
 START_TEST(mapped_event)
 {
@@ -513,15 +627,18 @@ static void add(TCase *tc)
 	tcase_add_test(tc, switched_while_counting);
 	tcase_add_test(tc, switched_before_counting);
 	tcase_add_test(tc, pinned_event);
+	tcase_add_test(tc, pinned_event_ends);
 	tcase_add_test(tc, other_event);
 	tcase_add_test(tc, short_states);
 	tcase_add_test(tc, toggled_at_random);
+	tcase_add_loop_test(tc, toggled_while_counting, 0, 2);
 	tcase_add_loop_test(tc, mapped_event, 0, 2);
 }
 
 int main(void)
 {
 	open_device();
+	here = sched_getcpu();
 	set_watchdog();
 	return run_tests("beside_watchdog", add);
 }

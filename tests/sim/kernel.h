@@ -368,6 +368,13 @@ static inline void list_del(struct list_head *entry)
 	entry->prev = NULL;
 }
 
+/* A reader that has found the entry goes on behind it. */
+static inline void list_del_rcu(struct list_head *entry)
+{
+	entry->next->prev = entry->prev;
+	sim_set_link(entry->prev->next, entry->next);
+}
+
 static inline void list_del_init(struct list_head *entry)
 {
 	sim_require(entry->next && entry->next->prev == entry && entry->prev->next == entry,
@@ -413,6 +420,7 @@ static inline void list_splice_init(struct list_head *list, struct list_head *he
 	for (pos = container_of((head)->next, __typeof__(*pos), member);	\
 	     &pos->member != (head);						\
 	     pos = container_of(pos->member.next, __typeof__(*pos), member))
+#define list_for_each_entry_rcu(pos, head, member) list_for_each_entry(pos, head, member)
 #define list_for_each_entry_safe(pos, n, head, member)				\
 	for (pos = container_of((head)->next, __typeof__(*pos), member),	\
 	     n = container_of(pos->member.next, __typeof__(*pos), member);	\
@@ -772,7 +780,7 @@ struct work_struct {
 	struct work_struct *next;
 	struct workqueue_struct *wq;
 	int cpu;			/* -1: any */
-	bool pending;
+	bool pending, busy;
 	unsigned int running;
 };
 struct delayed_work { struct work_struct work; struct delayed_work *next; u64 expires; bool armed; };

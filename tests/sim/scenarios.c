@@ -2054,6 +2054,25 @@ static void no_counters(void)
 
 /* ---- beside perf -------------------------------------------------------------------- */
 
+void sim_count_until(void *end)
+{
+	int fd = must(open_thread(0, VPERFCTR_OPEN_CREAT));
+	struct sim_counts c;
+	u64 before;
+
+	must(sim_control(fd, 0));
+	before = current->sim->executed;
+	do {
+		user_work(20);
+		user_sleep(1 + sim_random(500));
+		user_work(20);
+		must(sim_read_counts(fd, &c, 0));
+		sim_require(c.own[1] == current->sim->executed - before && !(c.read.status & VPERFCTR_STATUS_FORBIDDEN),
+			    "counted %llu instructions, not %llu", c.own[1], current->sim->executed - before);
+	} while (!READ_ONCE(*(bool *)end));
+	user_close(fd);
+}
+
 void sim_count_beside_perf(void *may_miss)
 {
 	struct sim_counts c;
@@ -2352,6 +2371,7 @@ const struct scenario sim_scenarios[] = {
 	{ "sample_cpus_p6", sim_sample_cpus, 3, { sim_p6 } },
 	{ "page_version_6", page, 2, { sim_version_6 } },
 	{ "perf_competes", sim_perf_competes, 2, { .perf = true } },
+	{ "watchdog_begins", sim_watchdog_begins, 2, { .perf = true } },
 	{ "perf_maps", sim_perf_maps, 3, { .perf = true }, .before = sim_begin_maps },
 	{ "perf_maps_unload", sim_count_beside_maps, 3, { .perf = true }, .before = sim_begin_maps,
 	  .after = sim_end_maps },

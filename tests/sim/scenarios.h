@@ -19,6 +19,9 @@ int sim_read_counts(int fd, struct sim_counts *c, u32 flags);
 void sim_check_counted(int fd, u64 before);
 /* A thread that counts whenever perf lets it.  may_miss: CPUs may be forbidden meanwhile */
 void sim_count_beside_perf(void *may_miss);
+
+/* Count exactly, without an end of the state, until this is true. */
+void sim_count_until(void *end);
 /* A thread that reads its counter in user mode.  arg: not NULL: it ends without unmapping the page */
 void sim_read_inline(void *arg);
 /* Where allocations fail, the caller tries again. */

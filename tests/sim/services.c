@@ -621,8 +621,13 @@ static void run_pinned(void *arg)
 {
 	struct work_struct *work = arg;
 
+	/* It never runs twice at a time. */
+	while (work->busy)
+		sim_sleep_on(NULL, sim_ns() + 1000);
+	work->busy = true;
 	work->pending = false;
 	work->func(work);
+	work->busy = false;
 	work->running--;
 	sim_kthread_exit();
 }

@@ -137,6 +137,17 @@ static void release_this_cpu(void *unused)
 		perfctr_arch.cpu_stopped();
 }
 
+void perfctr_lend_here(void)
+{
+	perfctr_tell_watcher(PERFCTR_CPU_SLEEPS);
+	release_this_cpu(NULL);
+}
+
+void perfctr_lent_here(void)
+{
+	perfctr_tell_watcher(PERFCTR_CPU_WAKES);
+}
+
 /* The CPU is offline. */
 static void lose_cpu(unsigned int cpu)
 {

@@ -290,6 +290,15 @@ void perfctr_prepare_all(void);
  */
 void perfctr_fail_here(void);
 
+/*
+ * driver.c: give this CPU's counters back, as at the release, while no thread counts here.  They
+ * can be claimed again at any time after this.  lent: the states of a set of CPUs count again.
+ *
+ * Context: interrupts disabled, without a gap between the two.
+ */
+void perfctr_lend_here(void);
+void perfctr_lent_here(void);
+
 /* The CPUs that have failed the driver's test, or so, since they came online. */
 extern struct cpumask perfctr_failed_cpus;
 

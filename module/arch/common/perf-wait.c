@@ -33,8 +33,7 @@ void perfctr_perf_turned_away(void)
 	smp_mb__after_atomic();	/* the release finds this CPU, or the caller finds the release */
 }
 
-/* perf schedules all events of a CPU again as an event that is pinned to it is opened. */
-static void reschedule_cpu(unsigned int cpu)
+void perfctr_perf_reschedule_cpu(unsigned int cpu, perf_overflow_handler_t handler)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_HARDWARE,
@@ -43,8 +42,9 @@ static void reschedule_cpu(unsigned int cpu)
 		.pinned = 1,
 		.exclude_guest = IS_ENABLED(CONFIG_PERF_GUEST_MEDIATED_PMU),	/* see find-pmu.h */
 	};
-	struct perf_event *event = perf_event_create_kernel_counter(&attr, cpu, NULL, NULL, NULL);
+	struct perf_event *event;
 
+	event = perf_event_create_kernel_counter(&attr, cpu, NULL, handler, NULL);
 	if (!IS_ERR(event))
 		perf_event_release_kernel(event);
 }
@@ -56,7 +56,7 @@ static void reschedule_events(struct work_struct *work)
 
 	for_each_cpu(cpu, &turned_away) {
 		cpumask_clear_cpu(cpu, &turned_away);
-		reschedule_cpu(cpu);
+		perfctr_perf_reschedule_cpu(cpu, NULL);
 	}
 	rescheduled = get_jiffies_64();
 }

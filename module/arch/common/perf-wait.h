@@ -3,12 +3,16 @@
 #ifndef VPERFCTR_PERF_WAIT_H
 #define VPERFCTR_PERF_WAIT_H
 
+#include <linux/perf_event.h>
+
 /*
  * turned_away: the filter refuses an event of this CPU.  It must then look again whether the
  *	counters are still reserved: this has a full barrier.
  *	Context: interrupts disabled.
  * settle: before a reservation.
  * reschedule: after a release, or a reservation that has failed, and a full barrier.
+ * reschedule_cpu: let perf schedule all events of a CPU again, for which this opens one that is
+ *	pinned to it, and has this handler of overflows.
  * wait_end: after the last release, while the filter is still in place.
  *
  * Context: may sleep, without cpus_read_lock(), which the worker acquires; reschedule: any.
@@ -17,6 +21,7 @@
 void perfctr_perf_turned_away(void);
 void perfctr_perf_settle(void);
 void perfctr_perf_reschedule(void);
+void perfctr_perf_reschedule_cpu(unsigned int cpu, perf_overflow_handler_t handler);
 void perfctr_perf_wait_end(void);
 
 #endif /* VPERFCTR_PERF_WAIT_H */

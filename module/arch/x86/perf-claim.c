@@ -4,7 +4,7 @@
  *
  * From 6.11 on perf accesses the counters of version 6 through addresses that
  * reserve_perfctr_nmi() does not know.  And while the NMI watchdog runs, perf has reserved
- * all registers for it.  So this works as on arm64.  While the module is loaded, four
+ * all registers for it.  So this works as on arm64.  While the module is loaded, five
  * functions of perf's PMU point to ours, which call perf's own functions unless the
  * counters are reserved.  A hybrid processor has a struct pmu for each kind of CPU, all
  * with the same functions.
@@ -27,8 +27,8 @@
  * The watchdog's event stays on its counter, which the module does not use: see `kept` of
  * struct perfctr_x86_pmu.  perf's interrupt handler, which the kernel calls before ours,
  * serves it.  Ours then undoes the stop of the other counters.  If perf takes the event off
- * while the CPU is claimed, the filter keeps it off until the release.  The release
- * reschedules it, and all other events that have waited.
+ * while the CPU is claimed, or it begins then, the filter keeps it off until perf-admit.c lets it
+ * begin.  The release reschedules all events that have waited.
  */
 #include <linux/atomic.h>
 #include <linux/cpumask.h>
@@ -64,6 +64,7 @@ static unsigned int nr_pmus;
 /* perf's own functions, besides the filter. */
 static void (*their_enable)(struct pmu *pmu);
 static void (*their_disable)(struct pmu *pmu);
+static int (*their_add)(struct perf_event *event, int flags);
 static void (*their_del)(struct perf_event *event, int flags);
 
 /* True while the counters are reserved, on all CPUs but the forbidden ones. */
@@ -84,9 +85,14 @@ static bool perfctr_perf_may_begin(void)
 	smp_rmb();	/* pairs with step_in(): this must find perf's own function */
 	if (!READ_ONCE(is_reserved) || cpumask_test_cpu(cpu, &perfctr_forbid_cpus))
 		return true;
+	if (perfctr_x86_admits())
+		return true;
 	/* Pairs with the release: it finds this CPU, or this finds that it has happened. */
 	perfctr_perf_turned_away();
-	return !READ_ONCE(is_reserved);
+	if (!READ_ONCE(is_reserved))
+		return true;
+	perfctr_x86_admit_ask();
+	return false;
 }
 
 static bool belongs_to_perf(void)
@@ -99,12 +105,19 @@ static void divert_enable(struct pmu *pmu)
 {
 	if (belongs_to_perf())
 		their_enable(pmu);
+	perfctr_x86_admit_end();
 }
 
 static void divert_disable(struct pmu *pmu)
 {
+	perfctr_x86_admit_begin();
 	if (belongs_to_perf())
 		their_disable(pmu);
+}
+
+static int divert_add(struct perf_event *event, int flags)
+{
+	return perfctr_x86_admit_refuses(event) ? -EAGAIN : their_add(event, flags);
 }
 
 /* The watchdog is stopped, or an event that is pinned to this CPU takes it off. */
@@ -335,6 +348,7 @@ static void step_in(struct pmu *pmu)
 	perfctr_filter_step_in(pmu);
 	WRITE_ONCE(pmu->pmu_enable, divert_enable);
 	WRITE_ONCE(pmu->pmu_disable, divert_disable);
+	WRITE_ONCE(pmu->add, divert_add);
 	WRITE_ONCE(pmu->del, divert_del);
 	if (watches_maps)
 		watch_maps_of(pmu);
@@ -346,6 +360,7 @@ void perfctr_x86_perf_step_out(void)
 		struct pmu *pmu = pmus[--nr_pmus];
 
 		WRITE_ONCE(pmu->del, their_del);
+		WRITE_ONCE(pmu->add, their_add);
 		WRITE_ONCE(pmu->pmu_disable, their_disable);
 		WRITE_ONCE(pmu->pmu_enable, their_enable);
 		perfctr_filter_step_out(pmu);
@@ -357,6 +372,7 @@ void perfctr_x86_perf_step_out(void)
 /* Begin, which has cpus_read_lock(), must not wait for the worker. */
 void perfctr_x86_perf_end(void)
 {
+	perfctr_x86_admit_settle();
 	perfctr_perf_wait_end();
 	unwatch_maps();
 	perfctr_x86_perf_step_out();
@@ -387,12 +403,14 @@ int perfctr_x86_perf_find(unsigned int cpu)
 	if (!nr_pmus) {
 		their_enable = pmu->pmu_enable;
 		their_disable = pmu->pmu_disable;
+		their_add = pmu->add;
 		their_del = pmu->del;
 		their_event_mapped = pmu->event_mapped;
 		their_event_unmapped = pmu->event_unmapped;
 		perfctr_filter_save(pmu);
 	} else if (nr_pmus == MAX_PMUS || pmu->pmu_enable != their_enable ||
-		   pmu->pmu_disable != their_disable || pmu->del != their_del ||
+		   pmu->pmu_disable != their_disable || pmu->add != their_add ||
+		   pmu->del != their_del ||
 		   pmu->event_mapped != their_event_mapped ||
 		   pmu->event_unmapped != their_event_unmapped ||
 		   !perfctr_filter_is_saved(pmu)) {
@@ -403,6 +421,17 @@ int perfctr_x86_perf_find(unsigned int cpu)
 	smp_store_release(&nr_pmus, nr_pmus + 1);
 	step_in(pmu);
 	return 0;
+}
+
+struct pmu *perfctr_x86_perf_pmu(unsigned int i)
+{
+	/* Pairs with perfctr_x86_perf_find(): the PMU comes before its number. */
+	return i < smp_load_acquire(&nr_pmus) ? pmus[i] : NULL;
+}
+
+bool perfctr_x86_perf_is_reserved(void)
+{
+	return READ_ONCE(is_reserved);
 }
 
 /* ---- claiming and releasing ------------------------------------------------- */
@@ -497,6 +526,7 @@ u64 perfctr_x86_perf_watchdog(void)
 
 void perfctr_x86_perf_settle(void)
 {
+	perfctr_x86_admit_settle();
 	perfctr_perf_settle();
 }
 
@@ -507,8 +537,10 @@ int perfctr_x86_perf_reserve(void)
 		goto busy;
 	/* Pairs with the count of perf's events, which follows the filter's look at this. */
 	smp_store_mb(is_reserved, true);
-	if (!is_busy_anywhere())
+	if (!is_busy_anywhere()) {
+		perfctr_x86_admit_reserved();
 		return 0;
+	}
 busy:
 	perfctr_x86_perf_release();	/* also lets perf try again what was refused meanwhile */
 	perfctr_x86_report_busy();

@@ -31,6 +31,7 @@ void perfctr_x86_keep(u64 kept)
 {
 	perfctr_x86_pmu.kept = kept;
 	perfctr_x86_leave_kept(&perfctr_cpu_info);
+	perfctr_x86_admit_init(kept);
 	pr_info("the NMI watchdog keeps its counter, %#x\n",
 		kept >> 32 ? VPERFCTR_FIXED | (fls64(kept) - 33) : fls64(kept) - 1);
 }

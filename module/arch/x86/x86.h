@@ -5,6 +5,9 @@
 
 #include "../common/driver.h"
 
+struct perf_event;
+struct pmu;
+
 extern const struct perfctr_driver perfctr_x86_amd;
 extern const struct perfctr_driver perfctr_x86_amd_v2;
 extern const struct perfctr_driver perfctr_x86_amd_v1;
@@ -270,6 +273,9 @@ perfctr_probe_kind perfctr_intel_probe_kind;
  * claim, unclaim: of this CPU, while all are reserved; interrupts disabled.  claim fails
  *	if perf uses its counters.
  * lose: of a CPU that is offline.
+ *
+ * pmu: return one of the PMUs that have been found, or NULL if there are fewer.
+ * is_reserved: true while the counters are reserved, or about to be; perf waits.
  */
 int perfctr_x86_perf_find(unsigned int cpu);
 u64 perfctr_x86_perf_watchdog(void);
@@ -284,6 +290,33 @@ void perfctr_x86_perf_release(void);
 bool perfctr_x86_perf_claim(void);
 void perfctr_x86_perf_unclaim(void);
 void perfctr_x86_perf_lose(unsigned int cpu);
+struct pmu *perfctr_x86_perf_pmu(unsigned int i);
+bool perfctr_x86_perf_is_reserved(void);
+
+/*
+ * perf-admit.c: let the NMI watchdog begin while the other counters are reserved.
+ *
+ * init: the watchdog keeps these counters.
+ * settle: before a reservation, and before perf's functions are restored; may sleep.
+ * reserved: the counters have been reserved.
+ *
+ * The others are called by the replacements of perf's functions, with interrupts disabled, while
+ * perf schedules its events on this CPU:
+ *
+ * begin: perf is about to disable its PMU.  This may release the CPU.
+ * admits: true if perf may begin to use a counter, as the watchdog waits for it alone.
+ * refuses: true if this event must not be added.
+ * end: perf has enabled its PMU.
+ * ask: perf has been refused: let the watchdog begin soon, if it waits.
+ */
+void perfctr_x86_admit_init(u64 kept);
+void perfctr_x86_admit_settle(void);
+void perfctr_x86_admit_reserved(void);
+void perfctr_x86_admit_begin(void);
+bool perfctr_x86_admits(void);
+bool perfctr_x86_admit_refuses(struct perf_event *event);
+void perfctr_x86_admit_end(void);
+void perfctr_x86_admit_ask(void);
 
 /* EAX of CPUID leaf 1AH: the type of a hybrid processor's core, with its model below. */
 #define PERFCTR_INTEL_CORE_TYPE(eax)	((eax) >> 24)

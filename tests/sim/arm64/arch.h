@@ -47,6 +47,7 @@ int cpu_pm_unregister_notifier(struct notifier_block *block);
 
 struct perf_event_attr { u32 type, size; u64 config; bool disabled, pinned, exclude_guest; };
 struct perf_event;
+typedef void (*perf_overflow_handler_t)(struct perf_event *event);
 
 struct pmu {
 	const char *name;
@@ -66,7 +67,7 @@ struct perf_event {
 #define has_branch_stack(event)		((void)(event), false)
 
 struct perf_event *perf_event_create_kernel_counter(struct perf_event_attr *attr, int cpu, void *task,
-						    void *overflow, void *context);
+						    perf_overflow_handler_t overflow, void *context);
 int perf_event_release_kernel(struct perf_event *event);
 
 #define ARMPMU_MAX_HWEVENTS	33

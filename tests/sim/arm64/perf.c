@@ -212,7 +212,7 @@ void sim_perf_wakes(void)
 }
 
 struct perf_event *perf_event_create_kernel_counter(struct perf_event_attr *attr, int cpu, void *task,
-						    void *overflow, void *context)
+						    perf_overflow_handler_t overflow, void *context)
 {
 	struct perf_event *event;
 

@@ -65,19 +65,29 @@ struct perf_event_attr {
 };
 
 struct pmu;
+struct perf_event;
+struct perf_sample_data;
+typedef void (*perf_overflow_handler_t)(struct perf_event *event, struct perf_sample_data *data,
+					struct pt_regs *regs);
+
+enum { PERF_EVENT_STATE_ERROR = -2, PERF_EVENT_STATE_INACTIVE = 0, PERF_EVENT_STATE_ACTIVE = 1 };
 
 struct perf_event {
 	struct pmu *pmu;
 	struct perf_event_attr attr;
 	struct { int idx; u32 flags; } hw;
 	const void *owner;
-	struct list_head active_list;
+	int state;
+	perf_overflow_handler_t overflow_handler;
+	struct list_head active_list, event_entry;
 };
 
 #define is_sampling_event(event)	((event)->attr.sample_period)
 
+struct perf_event_context { struct list_head event_list; };
+
 struct perf_cpu_pmu_context {
-	struct { struct list_head pinned_active; } epc;
+	struct { struct perf_event_context *ctx; struct list_head pinned_active; } epc;
 	int active_oncpu;
 };
 
@@ -95,7 +105,7 @@ struct pmu {
 };
 
 struct perf_event *perf_event_create_kernel_counter(struct perf_event_attr *attr, int cpu, void *task,
-						    void *overflow, void *context);
+						    perf_overflow_handler_t overflow, void *context);
 int perf_event_release_kernel(struct perf_event *event);
 
 #endif /* SIM_ARCH_H */

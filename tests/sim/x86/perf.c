@@ -17,7 +17,6 @@
 struct sim_event {
 	struct perf_event event;
 	struct rcu_head rcu;
-	bool on;			/* on its CPU */
 	u64 count;			/* so far */
 	u64 start;			/* the instructions of its CPU before */
 };
@@ -28,6 +27,7 @@ static struct their_cpu {
 	u64 added;			/* of these: to be set up as the PMU is enabled */
 	struct perf_event *event[64];
 	struct sim_event *watchdog;	/* also one that waits */
+	struct perf_event_context events; /* those that have been opened for this CPU */
 	struct perf_cpu_pmu_context context;
 } theirs[NR_CPUS];
 
@@ -171,41 +171,117 @@ bool sim_perf_handles_nmi(void)
 
 /* ---- what perf's core does, with interrupts disabled --------------------------------------- */
 
-static void schedule_in(struct sim_event *e)
+static bool is_on(const struct sim_event *e)
+{
+	return e->event.state == PERF_EVENT_STATE_ACTIVE;
+}
+
+/*
+ * Try an event, whose PMU is disabled.  One that is pinned is given up if the driver refuses it, and
+ * so are those after it.
+ */
+static void try_event(struct sim_event *e, bool *can_add)
 {
 	struct their_cpu *t = here();
 
-	if (pmu.filter && pmu.filter(&pmu, sim_cpu))
+	if (e->event.state != PERF_EVENT_STATE_INACTIVE)
 		return;
-	READ_ONCE(pmu.pmu_disable)(&pmu);
-	e->on = !pmu.add(&e->event, 0);
-	if (e->on) {
-		e->start = sim_executed_here();
-		WRITE_ONCE(t->context.active_oncpu, t->context.active_oncpu + 1);
+	if (!*can_add || READ_ONCE(pmu.add)(&e->event, 0)) {
+		*can_add = false;
 		if (e->event.attr.pinned)
-			list_add_tail(&e->event.active_list, &t->context.epc.pinned_active);
+			e->event.state = PERF_EVENT_STATE_ERROR;
+		return;
 	}
-	READ_ONCE(pmu.pmu_enable)(&pmu);
+	e->event.state = PERF_EVENT_STATE_ACTIVE;
+	e->start = sim_executed_here();
+	WRITE_ONCE(t->context.active_oncpu, t->context.active_oncpu + 1);
+	if (e->event.attr.pinned)
+		list_add_tail(&e->event.active_list, &t->context.epc.pinned_active);
 }
 
 /* The counts are those of all modes, with and without a state of ours. */
-static void schedule_out(struct sim_event *e)
+static void take_off(struct sim_event *e)
 {
 	struct their_cpu *t = here();
 	u64 executed = sim_executed_here() - e->start;
 
-	if (!e->on)
+	if (!is_on(e))
 		return;
 	if (e->event.attr.pinned)
 		list_del_init(&e->event.active_list);
-	READ_ONCE(pmu.pmu_disable)(&pmu);
 	READ_ONCE(pmu.del)(&e->event, 0);
 	WRITE_ONCE(t->context.active_oncpu, t->context.active_oncpu - 1);
-	READ_ONCE(pmu.pmu_enable)(&pmu);
 	sim_require(e->count == executed, "perf's event on counter %d has counted %llu instructions, not %llu",
 		    e->event.hw.idx, e->count, executed);
-	e->on = false;
+	e->event.state = PERF_EVENT_STATE_INACTIVE;
 	e->count = 0;
+}
+
+static bool filters(void)
+{
+	bool (*filter)(struct pmu *pmu, int cpu) = READ_ONCE(pmu.filter);
+
+	return filter && filter(&pmu, sim_cpu);
+}
+
+static bool is_pinned(const struct perf_event *event)
+{
+	return event->attr.pinned;
+}
+
+static bool is_flexible(const struct perf_event *event)
+{
+	return !event->attr.pinned;
+}
+
+/* Ask the filter once, and try the events of this CPU in the order of their opening. */
+static void try_events(bool (*which)(const struct perf_event *event))
+{
+	struct perf_event *event;
+	bool can_add = true;
+
+	if (filters())
+		return;
+	list_for_each_entry(event, &here()->events.event_list, event_entry) {
+		if (which(event))
+			try_event(sim_event(event), &can_add);
+	}
+}
+
+/* Schedule the events of this CPU again, as one that is pinned to it has been opened. */
+static void reschedule(void)
+{
+	struct perf_event *event;
+
+	READ_ONCE(pmu.pmu_disable)(&pmu);
+	list_for_each_entry(event, &here()->events.event_list, event_entry)
+		take_off(sim_event(event));
+	try_events(is_pinned);
+	try_events(is_flexible);
+	READ_ONCE(pmu.pmu_enable)(&pmu);
+}
+
+static void open_event(struct sim_event *e)
+{
+	bool can_add = true;
+
+	list_add_tail(&e->event.event_entry, &here()->events.event_list);
+	if (e->event.attr.pinned) {
+		reschedule();
+		return;
+	}
+	READ_ONCE(pmu.pmu_disable)(&pmu);
+	if (!filters())
+		try_event(e, &can_add);
+	READ_ONCE(pmu.pmu_enable)(&pmu);
+}
+
+static void close_event(struct sim_event *e)
+{
+	READ_ONCE(pmu.pmu_disable)(&pmu);
+	take_off(e);
+	READ_ONCE(pmu.pmu_enable)(&pmu);
+	list_del_rcu(&e->event.event_entry);
 }
 
 static void end_event(struct rcu_head *rcu)
@@ -230,35 +306,31 @@ static struct sim_event *new_watchdog(void)
 			 (void *)-1L);
 }
 
-/* An event that is pinned to a CPU lets perf try all of its events again. */
-static void open_pinned(void *e)
+static void open_here(void *e)
 {
-	struct their_cpu *t = here();
-
-	schedule_in(e);
-	if (t->watchdog && !t->watchdog->on)
-		schedule_in(t->watchdog);
+	open_event(e);
 }
 
-static void close_pinned(void *e)
+static void close_here(void *e)
 {
-	schedule_out(e);
+	close_event(e);
 }
 
 struct perf_event *perf_event_create_kernel_counter(struct perf_event_attr *attr, int cpu, void *task,
-						    void *overflow, void *context)
+						    perf_overflow_handler_t overflow, void *context)
 {
 	struct sim_event *e;
 
 	might_sleep();
-	sim_require(!task && !overflow && !context && attr->type == PERF_TYPE_HARDWARE,
+	sim_require(!task && !context && attr->type == PERF_TYPE_HARDWARE,
 		    "another event than the search for a driver needs");
 	if (!sim_processor.perf)
 		return ERR_PTR(-EOPNOTSUPP);
 	e = new_event(attr, (void *)-1L);
 	e->event.attr.config = cpu;
+	e->event.overflow_handler = overflow;
 	if (!attr->disabled)
-		smp_call_function_single(cpu, open_pinned, e, 1);
+		smp_call_function_single(cpu, open_here, e, 1);
 	return &e->event;
 }
 
@@ -266,7 +338,7 @@ int perf_event_release_kernel(struct perf_event *event)
 {
 	might_sleep();
 	if (!event->attr.disabled)
-		smp_call_function_single(event->attr.config, close_pinned, sim_event(event), 1);
+		smp_call_function_single(event->attr.config, close_here, sim_event(event), 1);
 	call_rcu(&sim_event(event)->rcu, end_event);
 	return 0;
 }
@@ -339,14 +411,17 @@ void sim_start_perf(void)
 		struct their_cpu *t = &theirs[n];
 		struct model_cpu *c = &model.cpu[n];
 
+		INIT_LIST_HEAD(&t->events.event_list);
 		INIT_LIST_HEAD(&t->context.epc.pinned_active);
+		t->context.epc.ctx = &t->events;
 		*per_cpu_ptr(&contexts, n) = &t->context;
 		t->enabled = true;
 		if (!sim_processor.perf)
 			continue;
 		t->watchdog = new_watchdog();
 		t->watchdog->event.hw.idx = WATCHDOG_IDX;
-		t->watchdog->on = true;
+		t->watchdog->event.state = PERF_EVENT_STATE_ACTIVE;
+		list_add_tail(&t->watchdog->event.event_entry, &t->events.event_list);
 		t->event[WATCHDOG_IDX] = &t->watchdog->event;
 		t->active = BIT_ULL(WATCHDOG_IDX);
 		t->context.active_oncpu = 1;
@@ -364,11 +439,11 @@ void sim_check_perf(unsigned int cpu)
 	const struct their_cpu *t = &theirs[cpu];
 
 	sim_require(pmu.pmu_enable == enable_pmu && pmu.pmu_disable == disable_pmu && !pmu.filter &&
-		    pmu.del == del_event && pmu.event_mapped == sim_pmu_mapped &&
+		    pmu.add == add_event && pmu.del == del_event && pmu.event_mapped == sim_pmu_mapped &&
 		    pmu.event_unmapped == sim_pmu_unmapped, "perf does not get its driver back");
 	sim_require(!sim_processor.perf || (t->enabled && model.cpu[cpu].global_ctrl == t->active),
 		    "perf does not get CPU %u back", cpu);
-	sim_require(!t->watchdog || t->watchdog->on, "the watchdog of CPU %u waits for ever", cpu);
+	sim_require(!t->watchdog || is_on(t->watchdog), "the watchdog of CPU %u waits for ever", cpu);
 }
 
 /* ---- what scenarios ask and tell the module --------------------------------------------------- */
@@ -421,15 +496,15 @@ static void schedule_events(void *arg)
 
 	while (!READ_ONCE(competition_ends)) {
 		local_irq_save(flags);
-		schedule_in(e);
+		open_event(e);
 		local_irq_restore(flags);
-		sim_sleep_on(NULL, sim_ns() + sim_random(e->on ? 4000 : 20000));
+		sim_sleep_on(NULL, sim_ns() + sim_random(is_on(e) ? 4000 : 20000));
 		local_irq_save(flags);
-		schedule_out(e);
+		close_event(e);
 		local_irq_restore(flags);
 		sim_sleep_on(NULL, sim_ns() + sim_random(20000));
 	}
-	free(e);
+	call_rcu(&e->rcu, end_event);
 	nr_schedulers--;
 	sim_kthread_exit();
 	(void)arg;
@@ -446,7 +521,7 @@ static void switch_watchdog(void *arg)
 		e = t->watchdog;
 		if (e) {
 			local_irq_save(flags);
-			schedule_out(e);
+			close_event(e);
 			t->watchdog = NULL;
 			local_irq_restore(flags);
 			call_rcu(&e->rcu, end_event);
@@ -454,7 +529,7 @@ static void switch_watchdog(void *arg)
 			e = new_watchdog();
 			local_irq_save(flags);
 			t->watchdog = e;
-			schedule_in(e);
+			open_event(e);
 			local_irq_restore(flags);
 		}
 		sim_sleep_on(NULL, sim_ns() + sim_random(10000));
@@ -482,6 +557,97 @@ void sim_perf_competes(void)
 		sim_sleep_on(NULL, sim_ns() + 1000);
 	/* Events that wait are tried again. */
 	sim_sleep_on(NULL, sim_ns() + NSEC_PER_SEC);
+}
+
+/* ---- a scenario: the watchdog is switched on while threads count -------------------------------- */
+
+#define ROUNDS		4
+
+/* The longest time in which a thread here is not switched out, and the worker runs. */
+#define SOON		(NSEC_PER_SEC / 1000)
+
+static bool rounds_end;
+
+/* With interrupts disabled, as perf's core does it. */
+static struct sim_event *open_new(struct sim_event *e)
+{
+	bool flags;
+
+	local_irq_save(flags);
+	open_event(e);
+	local_irq_restore(flags);
+	return e;
+}
+
+static void end_one(struct sim_event *e)
+{
+	bool flags;
+
+	local_irq_save(flags);
+	close_event(e);
+	local_irq_restore(flags);
+	call_rcu(&e->rcu, end_event);
+}
+
+/* Another event that is pinned to the CPU waits: perf must not give it up. */
+static void wait_with_other(struct sim_event *other)
+{
+	sim_sleep_on(NULL, sim_ns() + sim_random(20000));
+	sim_require(other->event.state == PERF_EVENT_STATE_INACTIVE, "perf has given up an event that waits");
+	end_one(other);
+}
+
+static void wait_for_begin(const struct sim_event *watchdog)
+{
+	u64 until = sim_ns() + SOON;
+
+	while (!is_on(watchdog) && sim_ns() < until)
+		sim_sleep_on(NULL, sim_ns() + 1000);
+	sim_require(is_on(watchdog), "the watchdog of CPU %u waits while threads count", sim_cpu);
+}
+
+static void watchdog_rounds(void *arg)
+{
+	struct their_cpu *t = here();
+	struct sim_event *other;
+	unsigned int i;
+
+	for (i = 0; i < ROUNDS; i++) {
+		end_one(t->watchdog);
+		t->watchdog = NULL;
+		sim_sleep_on(NULL, sim_ns() + sim_random(3000));
+		other = sim_random(3) ? NULL : open_new(new_event(&(struct perf_event_attr) { .pinned = true }, NULL));
+		t->watchdog = new_watchdog();
+		open_new(t->watchdog);
+		if (other)
+			wait_with_other(other);
+		else
+			wait_for_begin(t->watchdog);
+		sim_sleep_on(NULL, sim_ns() + sim_random(3000));
+	}
+	/* One that still waits begins at the end of the counting. */
+	nr_schedulers--;
+	sim_kthread_exit();
+	(void)arg;
+}
+
+void sim_watchdog_begins(void)
+{
+	struct task_struct *task[3];
+	unsigned int i;
+
+	WRITE_ONCE(rounds_end, false);
+	for (i = 0; i < 3; i++)
+		task[i] = sim_process("counts", 1000, sim_count_until, &rounds_end);
+	/* From here on, some thread has the counters. */
+	sim_sleep_on(NULL, sim_ns() + 100000);
+	for (nr_schedulers = 0; nr_schedulers < nr_cpu_ids; nr_schedulers++)
+		sim_kthread("watchdog", watchdog_rounds, NULL, nr_schedulers, 0);
+	while (nr_schedulers)
+		sim_sleep_on(NULL, sim_ns() + 1000);
+	WRITE_ONCE(rounds_end, true);
+	for (i = 0; i < 3; i++)
+		user_wait(task[i]);
 }
 
 /* ---- scenarios: the module is loaded, and removed, while processes map events ----------------------------- */

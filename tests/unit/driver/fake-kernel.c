@@ -525,6 +525,11 @@ void perfctr_x86_perf_step_out(void)
 	fake_perf.found = 0;
 }
 
+void perfctr_x86_admit_init(u64 kept)
+{
+	require(kept == fake_perf.watchdog, "other counters are kept than the watchdog's");
+}
+
 void perfctr_x86_perf_watch_maps(void)
 {
 	require(fake_perf.found, "perf's PMU is not known");
