@@ -2054,6 +2054,27 @@ static void no_counters(void)
 
 /* ---- beside perf -------------------------------------------------------------------- */
 
+bool sim_count_once(void)
+{
+	int fd = must(open_thread(0, VPERFCTR_OPEN_CREAT)), err = sim_control(fd, 0);
+	u64 before = current->sim->executed;
+	struct sim_counts c;
+
+	sim_require(!err || err == -EBUSY, "CONTROL: %d", err);
+	user_work(20);
+	user_sleep(1 + sim_random(400));
+	user_work(20);
+	if (!err) {
+		must(sim_read_counts(fd, &c, 0));
+		sim_require(c.own[1] == current->sim->executed - before,
+			    "counted %llu instructions, not %llu", c.own[1],
+			    current->sim->executed - before);
+	}
+	must(user_ioctl(fd, VPERFCTR_UNLINK, NULL));
+	user_close(fd);
+	return !err;
+}
+
 void sim_count_until(void *end)
 {
 	int fd = must(open_thread(0, VPERFCTR_OPEN_CREAT));
@@ -2371,6 +2392,7 @@ const struct scenario sim_scenarios[] = {
 	{ "sample_cpus_p6", sim_sample_cpus, 3, { sim_p6 } },
 	{ "page_version_6", page, 2, { sim_version_6 } },
 	{ "perf_competes", sim_perf_competes, 2, { .perf = true } },
+	{ "virtual_machines", sim_virtual_machines, 2 },
 	{ "watchdog_begins", sim_watchdog_begins, 2, { .perf = true } },
 	{ "perf_maps", sim_perf_maps, 3, { .perf = true }, .before = sim_begin_maps },
 	{ "perf_maps_unload", sim_count_beside_maps, 3, { .perf = true }, .before = sim_begin_maps,

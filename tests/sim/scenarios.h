@@ -20,6 +20,9 @@ void sim_check_counted(int fd, u64 before);
 /* A thread that counts whenever perf lets it.  may_miss: CPUs may be forbidden meanwhile */
 void sim_count_beside_perf(void *may_miss);
 
+/* Count exactly in a new state of the caller.  False: the counters are refused. */
+bool sim_count_once(void);
+
 /* Count exactly, without an end of the state, until this is true. */
 void sim_count_until(void *end);
 /* A thread that reads its counter in user mode.  arg: not NULL: it ends without unmapping the page */

@@ -94,7 +94,13 @@ struct perf_cpu_pmu_context {
 struct mm_struct;
 
 struct pmu {
+	u32 type;
+	int task_ctx_nr, capabilities;
 	struct perf_cpu_pmu_context **cpu_pmu_context;
+	int (*event_init)(struct perf_event *event);
+	void (*start)(struct perf_event *event, int flags);
+	void (*stop)(struct perf_event *event, int flags);
+	void (*read)(struct perf_event *event);
 	void (*pmu_enable)(struct pmu *pmu);
 	void (*pmu_disable)(struct pmu *pmu);
 	int (*add)(struct perf_event *event, int flags);
@@ -107,5 +113,22 @@ struct pmu {
 struct perf_event *perf_event_create_kernel_counter(struct perf_event_attr *attr, int cpu, void *task,
 						    perf_overflow_handler_t overflow, void *context);
 int perf_event_release_kernel(struct perf_event *event);
+
+/* Virtual machines that have the counters themselves: see virtual.c. */
+#define CONFIG_PERF_GUEST_MEDIATED_PMU	1
+#define PERF_PMU_CAP_NO_INTERRUPT	0x1
+#define PERF_PMU_CAP_MEDIATED_VPMU	0x800
+#define perf_invalid_context		(-1)
+struct task_struct;
+struct cred;
+extern struct task_struct init_task;
+struct cred *prepare_kernel_cred(struct task_struct *task);
+const struct cred *override_creds(const struct cred *cred);
+void revert_creds(const struct cred *cred);
+int perf_pmu_register(struct pmu *pmu, const char *name, int type);
+void perf_pmu_unregister(struct pmu *pmu);
+bool sim_is_guard(const struct perf_event_attr *attr);
+struct perf_event *sim_open_guard(const struct perf_event_attr *attr);
+bool sim_close_guard(struct perf_event *event);
 
 #endif /* SIM_ARCH_H */

@@ -52,6 +52,7 @@ void sim_pmu_unmapped(struct perf_event *event, struct mm_struct *mm);
 /* scenarios */
 void sim_perf_competes(void);
 void sim_watchdog_begins(void);
+void sim_virtual_machines(void);
 void sim_begin_maps(void);
 void sim_end_maps(void);
 void sim_count_beside_maps(void);

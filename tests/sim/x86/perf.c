@@ -322,6 +322,8 @@ struct perf_event *perf_event_create_kernel_counter(struct perf_event_attr *attr
 	struct sim_event *e;
 
 	might_sleep();
+	if (sim_is_guard(attr))
+		return sim_open_guard(attr);
 	sim_require(!task && !context && attr->type == PERF_TYPE_HARDWARE,
 		    "another event than the search for a driver needs");
 	if (!sim_processor.perf)
@@ -337,6 +339,8 @@ struct perf_event *perf_event_create_kernel_counter(struct perf_event_attr *attr
 int perf_event_release_kernel(struct perf_event *event)
 {
 	might_sleep();
+	if (sim_close_guard(event))
+		return 0;
 	if (!event->attr.disabled)
 		smp_call_function_single(event->attr.config, close_here, sim_event(event), 1);
 	call_rcu(&sim_event(event)->rcu, end_event);
