@@ -2393,6 +2393,7 @@ const struct scenario sim_scenarios[] = {
 	{ "page_version_6", page, 2, { sim_version_6 } },
 	{ "perf_competes", sim_perf_competes, 2, { .perf = true } },
 	{ "virtual_machines", sim_virtual_machines, 2 },
+	{ "perf_competes_unload", sim_perf_competes_on, 3, { .perf = true }, .after = sim_end_competition },
 	{ "watchdog_begins", sim_watchdog_begins, 2, { .perf = true } },
 	{ "perf_maps", sim_perf_maps, 3, { .perf = true }, .before = sim_begin_maps },
 	{ "perf_maps_unload", sim_count_beside_maps, 3, { .perf = true }, .before = sim_begin_maps,

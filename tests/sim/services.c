@@ -629,6 +629,7 @@ static void run_pinned(void *arg)
 	work->func(work);
 	work->busy = false;
 	work->running--;
+	sim_wake_up(work);
 	sim_kthread_exit();
 }
 

@@ -51,6 +51,8 @@ void sim_pmu_unmapped(struct perf_event *event, struct mm_struct *mm);
 
 /* scenarios */
 void sim_perf_competes(void);
+void sim_perf_competes_on(void);
+void sim_end_competition(void);
 void sim_watchdog_begins(void);
 void sim_virtual_machines(void);
 void sim_begin_maps(void);

@@ -169,6 +169,21 @@ bool sim_perf_handles_nmi(void)
 	return status;
 }
 
+static void check_still_loaded(bool own)
+{
+	sim_require(own || !sim_module_is_gone, "the module has been removed while perf calls it");
+}
+
+/* perf's core reads a pointer of its PMU, and calls that function of perf's own or of the module. */
+#define function_of_pmu(name, own)					\
+({									\
+	__typeof__(pmu.name) sim_function = READ_ONCE(pmu.name);	\
+									\
+	SIM_STEP("perf calls " #name);					\
+	check_still_loaded(sim_function == (own));			\
+	sim_function;							\
+})
+
 /* ---- what perf's core does, with interrupts disabled --------------------------------------- */
 
 static bool is_on(const struct sim_event *e)
@@ -186,7 +201,7 @@ static void try_event(struct sim_event *e, bool *can_add)
 
 	if (e->event.state != PERF_EVENT_STATE_INACTIVE)
 		return;
-	if (!*can_add || READ_ONCE(pmu.add)(&e->event, 0)) {
+	if (!*can_add || function_of_pmu(add, add_event)(&e->event, 0)) {
 		*can_add = false;
 		if (e->event.attr.pinned)
 			e->event.state = PERF_EVENT_STATE_ERROR;
@@ -209,7 +224,7 @@ static void take_off(struct sim_event *e)
 		return;
 	if (e->event.attr.pinned)
 		list_del_init(&e->event.active_list);
-	READ_ONCE(pmu.del)(&e->event, 0);
+	function_of_pmu(del, del_event)(&e->event, 0);
 	WRITE_ONCE(t->context.active_oncpu, t->context.active_oncpu - 1);
 	sim_require(e->count == executed, "perf's event on counter %d has counted %llu instructions, not %llu",
 		    e->event.hw.idx, e->count, executed);
@@ -219,8 +234,9 @@ static void take_off(struct sim_event *e)
 
 static bool filters(void)
 {
-	bool (*filter)(struct pmu *pmu, int cpu) = READ_ONCE(pmu.filter);
+	bool (*filter)(struct pmu *pmu, int cpu);
 
+	filter = function_of_pmu(filter, NULL);
 	return filter && filter(&pmu, sim_cpu);
 }
 
@@ -253,12 +269,12 @@ static void reschedule(void)
 {
 	struct perf_event *event;
 
-	READ_ONCE(pmu.pmu_disable)(&pmu);
+	function_of_pmu(pmu_disable, disable_pmu)(&pmu);
 	list_for_each_entry(event, &here()->events.event_list, event_entry)
 		take_off(sim_event(event));
 	try_events(is_pinned);
 	try_events(is_flexible);
-	READ_ONCE(pmu.pmu_enable)(&pmu);
+	function_of_pmu(pmu_enable, enable_pmu)(&pmu);
 }
 
 static void open_event(struct sim_event *e)
@@ -270,17 +286,17 @@ static void open_event(struct sim_event *e)
 		reschedule();
 		return;
 	}
-	READ_ONCE(pmu.pmu_disable)(&pmu);
+	function_of_pmu(pmu_disable, disable_pmu)(&pmu);
 	if (!filters())
 		try_event(e, &can_add);
-	READ_ONCE(pmu.pmu_enable)(&pmu);
+	function_of_pmu(pmu_enable, enable_pmu)(&pmu);
 }
 
 static void close_event(struct sim_event *e)
 {
-	READ_ONCE(pmu.pmu_disable)(&pmu);
+	function_of_pmu(pmu_disable, disable_pmu)(&pmu);
 	take_off(e);
-	READ_ONCE(pmu.pmu_enable)(&pmu);
+	function_of_pmu(pmu_enable, enable_pmu)(&pmu);
 	list_del_rcu(&e->event.event_entry);
 }
 
@@ -350,11 +366,6 @@ int perf_event_release_kernel(struct perf_event *event)
 /* ---- mappings ---------------------------------------------------------------------------- */
 
 static struct perf_event mapped = { .hw.flags = PERF_EVENT_FLAG_USER_READ_CNT };
-
-static void check_still_loaded(bool own)
-{
-	sim_require(own || !sim_module_is_gone, "the module has been removed while perf calls it");
-}
 
 void sim_perf_map(void)
 {
@@ -543,7 +554,8 @@ static void switch_watchdog(void *arg)
 	(void)arg;
 }
 
-void sim_perf_competes(void)
+/* It goes on as the module is removed. */
+void sim_perf_competes_on(void)
 {
 	struct task_struct *task[2];
 	unsigned int i;
@@ -556,9 +568,19 @@ void sim_perf_competes(void)
 		task[i] = sim_process("counts", 1000, sim_count_beside_perf, (void *)1UL);
 	for (i = 0; i < 2; i++)
 		user_wait(task[i]);
+}
+
+void sim_end_competition(void)
+{
 	WRITE_ONCE(competition_ends, true);
 	while (nr_schedulers)
 		sim_sleep_on(NULL, sim_ns() + 1000);
+}
+
+void sim_perf_competes(void)
+{
+	sim_perf_competes_on();
+	sim_end_competition();
 	/* Events that wait are tried again. */
 	sim_sleep_on(NULL, sim_ns() + NSEC_PER_SEC);
 }
