@@ -556,7 +556,8 @@ static int check_control(const struct vperfctr_cpus *set, const struct vperfctr_
 static int begin_samples(struct vperfctr_cpus *set)
 {
 	unsigned int i;
-	int err = set->root && set->root->ring ? 0 : -EINVAL;
+	/* Acquire: VPERFCTR_RING, which does not hold set->lock, has set the sampler before. */
+	int err = set->root && smp_load_acquire(&set->root->ring) ? 0 : -EINVAL;
 
 	for (i = 0; i < set->nrcpus && !err; i++)
 		err = vperfctr_cpu_samples_begin(set->slots[i]->st, set->root);
