@@ -7,6 +7,7 @@
 #include <linux/list.h>
 #include <linux/types.h>
 
+struct mm_struct;
 struct pid_namespace;
 struct pt_regs;
 struct vperfctr_chain;
@@ -29,6 +30,7 @@ struct vperfctr_sampler {
 	cycles_t saving;		/* the calls of one that is not handled yet */
 
 	bool hides_user;		/* a sample must not read the memory of user mode */
+	const struct mm_struct *mm;	/* what it may read; an exec that fails leaves another */
 
 	struct list_head held;		/* records of an exec: see records.c */
 

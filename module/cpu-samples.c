@@ -64,6 +64,7 @@ static void add_sample(struct vperfctr_state *st, u64 ip, struct perfctr_overflo
 		return;
 	st->owner = current;
 	sampler->hides_user = hides_user;
+	sampler->mm = current->mm;
 	sampler->pid = 0;
 	sampler->tid = 0;
 	/* The idle task of each CPU has no other id, and may be where RCU is not watching. */

@@ -312,9 +312,10 @@ static noinline void add_calls(const struct vperfctr_state *st, struct vperfctr_
 	/*
 	 * The memory of another thread cannot be read, nor that of one that is ending.  During
 	 * an exec, the memory is that of a program that may give privileges: see handle_pending().
+	 * So it is after an exec that has failed too late, until the end of the thread.
 	 */
-	bool known = st->owner == current && current->mm && sample->ip && !current->in_execve &&
-		     !st->sampler->hides_user;
+	bool known = st->owner == current && current->mm && current->mm == st->sampler->mm &&
+		     sample->ip && !current->in_execve && !st->sampler->hides_user;
 
 	if (likely(!ring->more))
 		to = add_chain(sample, to, ring->page->depth, known);
@@ -529,9 +530,13 @@ int vperfctr_ring_mmap(struct vperfctr_state *st, struct vm_area_struct *vma)
 
 /* ---- creation and end --------------------------------------------------- */
 
-/* Set the ids that samples of a thread show: those that the maker of the ring would see. */
-static void set_ids(struct vperfctr_sampler *sampler, const struct task_struct *task)
+/*
+ * Set whose samples these are: the ids that they show, which are those that the maker of the ring
+ * would see, and the memory.
+ */
+static void set_thread(struct vperfctr_sampler *sampler, const struct task_struct *task)
 {
+	sampler->mm = task->mm;
 	sampler->pid = task_tgid_nr_ns((struct task_struct *)task, sampler->ring->ns);
 	sampler->tid = task_pid_nr_ns((struct task_struct *)task, sampler->ring->ns);
 }
@@ -560,10 +565,10 @@ int vperfctr_ring_inherit(struct vperfctr_state *st, const struct vperfctr_state
 	return 0;
 }
 
-/* Give the samples of a state the numbers of its thread.  Context: any; it cannot run. */
+/* Give the samples of a state what they need of its thread.  Context: any; it cannot run. */
 void vperfctr_ring_attach(struct vperfctr_state *st, const struct task_struct *task)
 {
-	set_ids(st->sampler, task);
+	set_thread(st->sampler, task);
 }
 
 /*
@@ -600,13 +605,19 @@ void vperfctr_ring_put(struct vperfctr_sampler *sampler)
 	vperfctr_free(sampler);
 }
 
+static void follow_exec(struct vperfctr_sampler *sampler)
+{
+	sampler->tid = sampler->pid;
+	sampler->mm = current->mm;
+}
+
 /* Follow an exec of the owner, which is then its process's only thread, hence the first one. */
 void vperfctr_ring_exec(struct vperfctr_state *st)
 {
 	if (st->sampler)
-		st->sampler->tid = st->sampler->pid;
+		follow_exec(st->sampler);
 	if (st->ring)
-		st->ring->own.tid = st->ring->own.pid;
+		follow_exec(&st->ring->own);
 }
 
 static void free_ring(struct vperfctr_buffer *ring)
@@ -738,7 +749,7 @@ static int add_ring(struct vperfctr_state *st, const struct vperfctr_ring *req, 
 	rcu_read_lock();
 	owner = READ_ONCE(st->owner);
 	if (owner)
-		set_ids(&ring->own, owner);
+		set_thread(&ring->own, owner);
 	rcu_read_unlock();
 	/* A member's samples go to the root's ring as long as it is one. */
 	if (!st->sampler)

@@ -295,6 +295,36 @@ static void exec_by_clock(void *arg)
 	(void)arg;
 }
 
+/*
+ * The period ends in an exec that fails when the process has the new program's memory.  The last
+ * sample must not have any of that.
+ */
+static void fail_exec_by_clock(void *arg)
+{
+	struct vperfctr_ring ring = {
+		.size = sizeof(ring), .nrsamples = 64, .watermark = 1, .depth = 2, .stack = 16,
+	};
+	struct vperfctr_control control;
+	struct vperfctr_ctr ctr;
+	int fd;
+
+	fd = must(sim_open(0, VPERFCTR_OPEN_CREAT));
+	must(user_ioctl(fd, VPERFCTR_RING, &ring));
+	sim_fill_control(&control, &ctr, VPERFCTR_CONTROL_RING);
+	control.nractrs = 0;
+	control.clock_period = VPERFCTR_CLOCK_MIN;
+	must(user_ioctl(fd, VPERFCTR_CONTROL, &control));
+	user_sleep(VPERFCTR_CLOCK_MIN - 500 - sim_random(600));
+	user_work((VPERFCTR_CLOCK_MIN + MORE_NS) * (u64)tsc_khz / NSEC_PER_MSEC);
+	user_exec_that_fails();
+	(void)arg;
+}
+
+void sim_fail_exec_by_clock(void)
+{
+	user_wait(sim_process("fails", 1000, fail_exec_by_clock, NULL));
+}
+
 void sim_exec_by_clock(void)
 {
 	user_wait(sim_process("execs", 1000, exec_by_clock, NULL));

@@ -1011,21 +1011,11 @@ static void tell_name(const char *name)
 	preempt_enable();
 }
 
-static void exec_as(bool privileged, struct cred *cred)
+/* Begin an exec, which loads the program.  The memory is that of the program from then on. */
+static void load_program(struct cred *cred)
 {
-	struct linux_binprm bprm = { .secureexec = privileged };
 	struct mm_struct *old = current->mm, *mm;
-	pid_t old_pid = current->pid;
 
-	current->sim->regs.user = false;
-	SIM_STEP("exec");
-	if (current->signal->nr_threads > 1 && !end_other_threads()) {
-		if (cred)
-			put_cred(cred);
-		sim_return_to_user();
-		return;
-	}
-	current->in_execve = 1;
 	down_write(&current->signal->exec_update_lock);
 	mm = make_mm();
 	task_lock(current);
@@ -1041,6 +1031,23 @@ static void exec_as(bool privileged, struct cred *cred)
 		commit_cred(cred);
 	user_map_code();
 	sim_may_lose_cpu("an exec has its new program");
+}
+
+static void exec_as(bool privileged, struct cred *cred)
+{
+	struct linux_binprm bprm = { .secureexec = privileged };
+	pid_t old_pid = current->pid;
+
+	current->sim->regs.user = false;
+	SIM_STEP("exec");
+	if (current->signal->nr_threads > 1 && !end_other_threads()) {
+		if (cred)
+			put_cred(cred);
+		sim_return_to_user();
+		return;
+	}
+	current->in_execve = 1;
+	load_program(cred);
 	if (sim_tp_exec.func) {
 		preempt_disable();
 		sim_callback("exec");
@@ -1069,6 +1076,23 @@ void user_set_uid(u32 uid)
 void user_exec(bool privileged)
 {
 	exec_as(privileged, NULL);
+}
+
+/*
+ * An exec that has replaced the memory and fails then, as the limit of the address space leaves no
+ * room for the program's loader.  The kernel tells no tracepoint, and the process ends.
+ */
+void user_exec_that_fails(void)
+{
+	current->sim->regs.user = false;
+	SIM_STEP("exec");
+	sim_require(current->signal->nr_threads == 1, "an exec that fails has other threads");
+	current->in_execve = 1;
+	load_program(NULL);
+	current->sim->exec_failed = true;
+	current->in_execve = 0;
+	sim_may_lose_cpu("an exec has failed");
+	user_exit();
 }
 
 void user_exec_as(u32 euid)

@@ -2225,6 +2225,7 @@ const struct scenario sim_scenarios[] = {
 	/* The last CPU is in the second word of a mask, if masks have two. */
 	{ "many_cpus", sim_many_cpus, NR_CPUS > 32 ? 33 : 2 },
 	{ "exec_by_clock", sim_exec_by_clock, 2 },
+	{ "fail_exec_by_clock", sim_fail_exec_by_clock, 2 },
 	{ "exec_and_overflow", sim_exec_and_overflow, 2, { .nmi_ns = 600 } },
 	{ "unlink_as_other", sim_unlink_as_other, 2 },
 	{ "control_again", sim_control_again, 2 },

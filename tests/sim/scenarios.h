@@ -153,6 +153,7 @@ void sim_kernel_beside_idle(void);
 void sim_many_cpus(void);
 void sim_stacks(void);
 void sim_exec_by_clock(void);
+void sim_fail_exec_by_clock(void);
 void sim_exec_and_overflow(void);
 void sim_unlink_as_other(void);
 void sim_control_again(void);

@@ -211,6 +211,7 @@ bool sim_user_access_begin(const void *p)
 	const struct sim_cpu *cpu = sim_this_cpu();
 
 	sim_require(!cpu->in_nmi || !cpu->irqs_off, "an NMI reads user memory where interrupts are disabled");
+	sim_require(!current->sim->exec_failed, "reads the memory of a program that may give privileges");
 	if (!sim_is_user_address(p) || sim_call_fails(&current->sim->faulted))
 		return false;
 	current->sim->user_access++;	/* an interrupt may begin one in another */

@@ -127,6 +127,7 @@ struct sim_task {
 	unsigned int not_charged;	/* blocks of memory of that call */
 	unsigned int user_access;	/* user_access_begin() without its end */
 	unsigned int no_faults;		/* pagefault_disable() without its end */
+	bool exec_failed;		/* it has the memory of another program, and is about to end */
 	struct sim_range reads[SIM_MAX_READS];	/* of user memory by that call */
 	unsigned int nr_reads;
 	const void *polls;		/* the queue in which it waits, by poll() or wait_event_timeout() */
@@ -377,6 +378,7 @@ struct task_struct *user_fork(const char *name, void (*func)(void *), void *arg)
 struct task_struct *user_fork_shared(const char *name, void (*func)(void *), void *arg);
 void user_wait(struct task_struct *task);	/* and put it */
 void __noreturn user_exit(void);
+void __noreturn user_exec_that_fails(void);
 void user_exec(bool privileged);
 void user_map_code(void);
 void user_map_file(const char *name, unsigned long start);	/* NULL, "" and "[...]": no file */
