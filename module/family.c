@@ -448,6 +448,21 @@ static void add_live_sums(struct vperfctr_reader *reader, const struct vperfctr_
 		vperfctr_soft_add(reader->soft, &soft);
 }
 
+/*
+ * True if the state is a member of this family.  Otherwise it has left, and
+ * vperfctr_leave_family() has added its sums.
+ *
+ * The list first: that of a state that has left is the list of its own family, which has no member
+ * before the state has no root.  The locks that a fork takes in between order the two stores.
+ *
+ * Context: the root's family_lock is held.
+ */
+static bool is_member(const struct vperfctr_state *st, const struct vperfctr_state *root)
+{
+	/* The acquire orders the loads. */
+	return smp_load_acquire(&st->family.next) != &st->family && READ_ONCE(st->root) == root;
+}
+
 static void read_batch(struct vperfctr_state *root, struct batch *b)
 {
 	unsigned long flags;
@@ -459,8 +474,7 @@ static void read_batch(struct vperfctr_state *root, struct batch *b)
 
 	raw_spin_lock_irqsave(&root->family_lock, flags);
 	for (i = 0; i < b->n; i++) {
-		/* Otherwise it has left, and vperfctr_leave_family() has added its sums. */
-		if (b->st[i]->root == root && !list_empty(&b->st[i]->family)) {
+		if (is_member(b->st[i], root)) {
 			add_live_sums(root->reader, b->st[i]);
 			b->st[i]->round = root->round;
 			list_move_tail(&b->st[i]->family, &root->family);
