@@ -171,6 +171,7 @@ check-site:
 
 check-packages: deps
 	@tests/install/lives
+	@tests/install/foreign
 
 check-usb: deps
 	@tests/usb/run $(TESTS)
@@ -304,7 +305,8 @@ endif
 #:   make release-check the archive of "make dist", and what it builds: doc/release.md
 #:   make check-packages
 #:                      install, upgrade and remove Debian packages in a virtual
-#:                      machine that counts meanwhile (as root)
+#:                      machine that counts meanwhile; build them for other
+#:                      architectures (as root)
 #:   make check-usb     boot the stick in virtual machines: does its screen show the
 #:                      report, a fault, and a check that the machine does not survive?
 #:                      TESTS="bios hang": only these, see tests/usb/run
