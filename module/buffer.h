@@ -77,7 +77,7 @@ size_t vperfctr_chains_size(u32 depth);
 struct vperfctr_chains *vperfctr_chains_alloc(u32 depth);
 u64 *vperfctr_add_saved_calls(struct vperfctr_sampler *sampler,
 			      const struct vperfctr_sample *sample, u64 *to);
-void vperfctr_forget_calls(struct vperfctr_sampler *sampler);
+void vperfctr_forget_call(struct vperfctr_sampler *sampler, bool clock);
 
 /* records.c */
 size_t vperfctr_records_size(u32 nrsamples);

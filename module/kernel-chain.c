@@ -107,7 +107,7 @@ void vperfctr_save_calls(struct vperfctr_state *st, struct pt_regs *regs, bool c
 
 	if (likely(!chains))
 		return;
-	/* A sample that was not made has left one: the ring was full. */
+	/* Another interrupt may have come before the sample was made. */
 	chain = sampler->chain[clock] ?: get_chain(chains);
 	sampler->chain[clock] = chain;
 	if (!chain)
@@ -147,17 +147,16 @@ u64 *vperfctr_add_saved_calls(struct vperfctr_sampler *sampler,
 }
 
 /*
- * Give back the chains that were saved for samples which will not come.
+ * Give back the chain that was saved for a sample which will not come.  `clock`: see
+ * vperfctr_save_calls().
  *
- * Context: the state is being detached, or its sampler is being put.
+ * Context: as for vperfctr_ring_add(), or the sampler is not used any more.
  */
-void vperfctr_forget_calls(struct vperfctr_sampler *sampler)
+void vperfctr_forget_call(struct vperfctr_sampler *sampler, bool clock)
 {
-	unsigned int i;
+	struct vperfctr_chain *chain = sampler->chain[clock];
 
-	for (i = 0; i < ARRAY_SIZE(sampler->chain); i++) {
-		if (sampler->chain[i])
-			put_chain(sampler->ring->chains, sampler->chain[i]);
-		sampler->chain[i] = NULL;
-	}
+	sampler->chain[clock] = NULL;
+	if (chain)
+		put_chain(sampler->ring->chains, chain);
 }

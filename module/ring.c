@@ -374,6 +374,13 @@ static __always_inline bool must_wake(struct vperfctr_buffer *ring, u64 head)
 	return true;
 }
 
+/* There is no room for a sample of one or more overflows, or by thread time. */
+static noinline void drop_sample(struct vperfctr_sampler *sampler, u64 n, bool clock)
+{
+	drop(sampler->ring, n);
+	vperfctr_forget_call(sampler, clock);
+}
+
 /*
  * Add a sample.
  *
@@ -389,7 +396,7 @@ bool vperfctr_ring_add(struct vperfctr_state *st, u64 ip, struct perfctr_overflo
 	if (unlikely(overflow.skipped))
 		drop(ring, overflow.skipped);
 	if (unlikely(!reserve_slots(ring, &nr, 1, READ_ONCE(ring->sample_room)))) {
-		drop(ring, hweight32(overflow.ctrs));
+		drop_sample(st->sampler, hweight32(overflow.ctrs), false);
 		return false;
 	}
 	fill_sample(st, slot_of(ring, nr), ip, overflow, false, 0);
@@ -412,7 +419,7 @@ bool vperfctr_ring_add_clock(struct vperfctr_state *st, u64 ip, u32 flags, u64 s
 	if (unlikely(skipped))
 		drop(ring, skipped);
 	if (unlikely(!reserve_slots(ring, &nr, 1, READ_ONCE(ring->sample_room)))) {
-		drop(ring, 1);
+		drop_sample(st->sampler, 1, true);
 		return false;
 	}
 	fill_sample(st, slot_of(ring, nr), ip, none, true, flags);
@@ -580,7 +587,8 @@ void vperfctr_ring_detach(struct vperfctr_state *st)
 {
 	if (!list_empty(&st->sampler->held))
 		vperfctr_records_forget(st->sampler);
-	vperfctr_forget_calls(st->sampler);
+	vperfctr_forget_call(st->sampler, false);
+	vperfctr_forget_call(st->sampler, true);
 }
 
 /*

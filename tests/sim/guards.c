@@ -2,6 +2,8 @@
 /* Scenarios of whole kinds of properties, each of which "make mutants" found without a guard. */
 #include "scenarios.h"
 #include "hardware.h"
+#include "buffer.h"
+#include "state.h"
 
 #define must(call)	sim_must(call)
 
@@ -964,3 +966,41 @@ void sim_full_cgroup(void)
 	user_wait(sim_process("unmaps", 1000, unmap_without_memory, NULL));
 }
 #endif
+
+/* ---- calls that are saved for samples ------------------------------------------------------------- */
+
+/* A sample that finds the ring full keeps no chain, which other threads may need. */
+static void drop_kernel_samples(void *arg)
+{
+	struct vperfctr_ring ring = {
+		.size = sizeof(ring), .nrsamples = 2, .watermark = 1, .nrsums = 1,
+		.flags = VPERFCTR_RING_KERNEL, .kernel_depth = 4,
+	};
+	int fd = must(sim_open(0, VPERFCTR_OPEN_CREAT));
+	struct vperfctr_state *st = current->signal->fd[fd]->private_data;
+	struct vperfctr_control control;
+	struct vperfctr_ctr ctr;
+	unsigned int i;
+
+	must(user_ioctl(fd, VPERFCTR_RING, &ring));
+	sim_fill_control(&control, &ctr, VPERFCTR_CONTROL_RING);
+	control.nractrs = 0;
+	control.nrictrs = 1;
+	ctr.ireset = -301;
+	sim_count_kernel(&ctr);
+	must(user_ioctl(fd, VPERFCTR_CONTROL, &control));
+	for (i = 0; i < 40; i++) {
+		user_work(50);
+		user_sleep(sim_random(100));
+	}
+	must(user_ioctl(fd, VPERFCTR_SUSPEND, NULL));
+	sim_require(st->ring->page->head == 2, "the ring has %llu samples", st->ring->page->head);
+	sim_require(!st->ring->own.chain[0], "a chain waits for a sample that does not come");
+	user_close(fd);
+	(void)arg;
+}
+
+void sim_drop_kernel_samples(void)
+{
+	user_wait(sim_process("samples", 0, drop_kernel_samples, NULL));
+}

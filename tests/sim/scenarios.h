@@ -172,6 +172,7 @@ void sim_rights_of_set(void);
 void sim_set_for_readers(void);
 void sim_pairs_of_sums(void);
 void sim_read_leaver(void);
+void sim_drop_kernel_samples(void);
 void sim_attach_to_one(void);
 void sim_namespace_limit(void);
 void sim_set_without_interrupt(void);
