@@ -88,7 +88,7 @@ SAME_EVERYWHERE void vperfctr_region_begin(struct vperfctr_region *region)
 	int way = sample(r, &r->start);
 
 	if (way < 0) {
-		r->err = way;
+		r->err = r->err ?: way;
 		way = WAY_NONE;
 	}
 	/* No early return: the instructions after the read are counted, too. */

@@ -653,6 +653,13 @@ START_TEST(region_errors)
 	ck_assert_int_eq(vperfctr_region_end(&region), -EFAULT);
 	ck_assert_int_eq(vperfctr_region_init(&region, v, 4), -EFAULT);
 	fake.fail[FAKE_READ] = 0;
+	/* A begin that fails leaves the first error. */
+	ck_assert_int_eq(vperfctr_region_init(&region, v, 4), 0);
+	ck_assert_int_eq(vperfctr_region_end(&region), -EINVAL);
+	fake.fail[FAKE_READ] = EFAULT;
+	vperfctr_region_begin(&region);
+	fake.fail[FAKE_READ] = 0;
+	ck_assert_int_eq(vperfctr_region_end(&region), -EINVAL);
 	/* More counters than the control has. */
 	ck_assert_int_eq(vperfctr_region_init(&region, v, 5), -EINVAL);
 	/* Another thread. */
