@@ -51,9 +51,9 @@ static bool traces;
 
 struct sampling {
 	void (*open)(struct ring *ring, unsigned int period, u32 bytes);
-	/* Free what has been written.  Return: how many samples are missing in it; perf: places. */
+	/* Free what has been written.  Return: how many samples are missing in it. */
 	u64 (*consume)(struct ring *ring);
-	/* Return the time of the n-th sample, which has not been consumed yet, in ns of clock(). */
+	/* Return the time of the n-th of the samples that wait, from 0 on, in ns of clock(). */
 	u64 (*time_of)(const struct ring *ring, u64 n);
 	u64 (*clock)(void);
 };
@@ -104,7 +104,8 @@ static u64 consume_ours(struct ring *r)
 static u64 time_of_ours(const struct ring *r, u64 n)
 {
 	const struct vperfctr_ring_page *page = r->page;
-	const char *slot = (const char *)page + page->data + n % page->nrsamples * page->sample_size;
+	u64 index = (r->read + n) % page->nrsamples;
+	const char *slot = (const char *)page + page->data + index * page->sample_size;
 
 	return ((const struct vperfctr_sample *)slot)->tsc;
 }
@@ -148,30 +149,33 @@ static void open_perf(struct ring *r, unsigned int period, u32 bytes)
 	must_ioctl(r->fd, PERF_EVENT_IOC_ENABLE, 0);
 }
 
+struct perf_lost {
+	struct perf_event_header header;
+	u64 id, lost;
+};
+
+/* Records may be divided by the ring's end, which is a multiple of 8. */
+static const void *perf_at(const struct ring *r, u64 offset)
+{
+	const struct perf_event_mmap_page *page = r->page;
+
+	return (const char *)page + page->data_offset + offset % page->data_size;
+}
+
 static u64 consume_perf(struct ring *r)
 {
 	struct perf_event_mmap_page *page = r->page;
 	u64 head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE), lost = 0;
-	const char *data = (const char *)page + page->data_offset;
 	const struct perf_event_header *header;
 
 	for (; r->read < head; r->read += header->size) {
-		header = (const void *)(data + r->read % page->data_size);
-		lost += header->type == PERF_RECORD_LOST || header->type == PERF_RECORD_THROTTLE;
+		header = perf_at(r, r->read);
+		if (header->type == PERF_RECORD_LOST)
+			lost += *(const u64 *)perf_at(r, r->read + offsetof(struct perf_lost, lost));
+		lost += header->type == PERF_RECORD_THROTTLE;
 	}
 	__atomic_store_n(&page->data_tail, head, __ATOMIC_RELEASE);
 	return lost;
-}
-
-static u64 time_of_perf(const struct ring *r, u64 n)
-{
-	const struct perf_event_mmap_page *page = r->page;
-	const char *data = (const char *)page + page->data_offset;
-	u64 offset = n * sizeof(struct perf_sample);
-
-	/* A time is not divided by the ring's end, which is a multiple of 8. */
-	offset += offsetof(struct perf_sample, time);
-	return *(const u64 *)(data + offset % page->data_size);
 }
 
 static u64 clock_ns(void)
@@ -180,6 +184,20 @@ static u64 clock_ns(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return t.tv_sec * 1000000000ULL + t.tv_nsec;
+}
+
+static u64 time_of_perf(const struct ring *r, u64 n)
+{
+	const struct perf_event_header *header;
+	u64 at;
+
+	for (at = r->read; at < *r->head; at += header->size) {
+		header = perf_at(r, at);
+		if (header->type == PERF_RECORD_SAMPLE && !n--)
+			return *(const u64 *)perf_at(r, at + offsetof(struct perf_sample, time));
+	}
+	/* the last sample of the mark, where a record of a loss is in its place */
+	return clock_ns();
 }
 
 static const struct sampling ours = { open_ours, consume_ours, time_of_ours, now };
@@ -285,14 +303,22 @@ static struct wakeup *note_wakeup(struct reader *r)
 {
 	u64 samples = (*r->ring.head - r->ring.read) / r->ring.unit;
 	struct wakeup *w = &r->wakeups[r->nr];
-	u64 first = r->ring.read / r->ring.unit;
 
 	if (samples < WATERMARK(r->ring.room) || r->nr == MAX_WAKEUPS)
 		return NULL;
 	w->waiting = samples;
-	w->delay = sampling()->clock() - sampling()->time_of(&r->ring, first + WATERMARK(r->ring.room) - 1);
+	w->delay = sampling()->clock() - sampling()->time_of(&r->ring, WATERMARK(r->ring.room) - 1);
 	r->nr++;
 	return w;
+}
+
+/* perf tells of a loss with the first sample after it: that is after the late wake-up. */
+static void note_loss(struct reader *r, const struct wakeup *last, u64 lost)
+{
+	unsigned int late = r->nr - (last && side == &perf_side);
+
+	if (lost && late)
+		r->wakeups[late - 1].lost += lost;
 }
 
 /* It is not sampled: it exists before the event. */
@@ -309,8 +335,8 @@ static void *read_ring(void *arg)
 			u64 lost = sampling()->consume(&r->ring);
 
 			r->lost += lost;
-			if (w)
-				w->lost = lost;
+			if (r->wakeups)
+				note_loss(r, w, lost);
 		}
 	}
 	return NULL;
