@@ -208,6 +208,18 @@ echo "$links" > /proc/sys/fs/protected_symlinks
 echo "$fifos" > /proc/sys/fs/protected_fifos
 chmod 700 "$tmp"
 
+# The reader asks for a short slice, the command does not.  Older kernels have none.
+case $(uname -r) in
+[45].*|6.?.*|6.1[01].*) slices="same 0" ;;
+*) slices="short 100000" ;;
+esac
+for options in "" "-a"; do
+	# shellcheck disable=SC2086 # words
+	perfex --sample=$event:u=100k $options -o "$tmp/samples" "$here/slices" > "$tmp/out" 2> "$tmp/err"
+	check "slices of perfex --sample $options" \
+		"$(awk '{ print ($1 == $2 ? "same" : "short"), $1 }' "$tmp/out")" "$slices"
+done
+
 # afterwards the counters are free; on 32-bit PowerPC, perf has no driver for some processors
 if [ "$(uname -m)" = ppc ] && [ ! -d /sys/bus/event_source/devices/cpu ]; then
 	timeout 5 sh -c 'until grep -qx 0 /sys/module/vperfctr/refcnt; do sleep 0.1; done'

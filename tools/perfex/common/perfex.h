@@ -577,6 +577,12 @@ struct targets {
 
 struct perf_count;
 
+/*
+ * Let the scheduler run this thread soon when samples wake it, if it can.  Processes that it
+ * starts from then on inherit that: the command must have been started.
+ */
+void wake_early(void);
+
 /* Each target has a ring, with samples of all that it starts. */
 struct sampler {
 	struct vperfctr_ring ring;	/* of the module */

@@ -1115,6 +1115,8 @@ static int count_attached(struct session *s, char **argv, double timeout,
 			return -1;
 		}
 	}
+	if (s->sampler)
+		wake_early();
 	waiting_begin(&s->waiting, !*argv && !s->interval->ms && !s->sampler);
 	err = await_end(s, timeout, e);
 	waiting_end(&s->waiting);

@@ -657,6 +657,8 @@ static int count_session(struct session *s, char **argv, struct result *r, struc
 		if (s->command < 0)
 			return -1;
 	}
+	if (s->sampler)
+		wake_early();
 	s->signals = signalfd(-1, &s->set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (s->signals < 0)
 		return fail_with(e, "cannot wait for signals: %s", strerror(errno));

@@ -1046,6 +1046,7 @@ static int follow_to_end(struct session *s, struct vperfctr_ring *ring, struct r
 
 	if (run_start(&s->run, ring, e))
 		return -1;
+	wake_early();
 	sigemptyset(&chld);
 	sigaddset(&chld, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &chld, &old);
