@@ -48,6 +48,8 @@ struct ring {
 
 /* The wake-ups are traced, and times of samples must be those of clock(). */
 static bool traces;
+/* The reader asks the scheduler for a short slice, as "perfex record" does: see wake_early() there. */
+static bool asks = true;
 
 struct sampling {
 	void (*open)(struct ring *ring, unsigned int period, u32 bytes);
@@ -321,12 +323,24 @@ static void note_loss(struct reader *r, const struct wakeup *last, u64 lost)
 		r->wakeups[late - 1].lost += lost;
 }
 
+/* As sched_setattr() has it; the header of the kernel cannot be used beside libc's. */
+struct attributes {
+	u32 size, policy;
+	u64 flags;
+	int nice;
+	u32 priority;
+	u64 runtime, deadline, period;
+};
+
 /* It is not sampled: it exists before the event. */
 static void *read_ring(void *arg)
 {
+	struct attributes short_slice = { .size = sizeof(short_slice), .runtime = 100000 };
 	struct reader *r = arg;
 	struct pollfd fds = { .events = POLLIN };
 
+	if (asks && syscall(SYS_sched_setattr, 0, &short_slice, 0))
+		die("sched_setattr: %s", strerror(errno));
 	while (!__atomic_load_n(&r->stop, __ATOMIC_ACQUIRE)) {
 		fds.fd = __atomic_load_n(&r->ring.fd, __ATOMIC_ACQUIRE);
 		poll(&fds, 1, 10);
@@ -371,8 +385,8 @@ static void print_wakeups(const struct held *held, struct reader *r, u64 samples
 	}
 	if (!r->nr)
 		return;
-	printf("@trace\t%s\tperiod %u: %.1f samples/ms, room for %u, full %.2f ms after the wake-up; %u wake-ups, delays in ms: least %.2f, median %.2f, most %.2f; most waiting %llu, %llu wake-ups too late, %llu lost\n",
-	       side->name, held->period, per_ms, r->ring.room,
+	printf("@trace\t%s\t%s slice, period %u: %.1f samples/ms, room for %u, full %.2f ms after the wake-up; %u wake-ups, delays in ms: least %.2f, median %.2f, most %.2f; most waiting %llu, %llu wake-ups too late, %llu lost\n",
+	       side->name, asks ? "short" : "usual", held->period, per_ms, r->ring.room,
 	       (r->ring.room - WATERMARK(r->ring.room)) / per_ms, r->nr,
 	       r->wakeups[0].delay / 1e6, r->wakeups[r->nr / 2].delay / 1e6,
 	       r->wakeups[r->nr - 1].delay / 1e6, (unsigned long long)most,
@@ -412,7 +426,8 @@ static void measure_held_period(void *arg)
 }
 
 /*
- * Print the delays of the reader's wake-ups, in lines "@trace", for all periods.
+ * Print the delays of the reader's wake-ups, in lines "@trace", for all periods, without a short
+ * slice and with it.
  *
  * Context: as for measure_sampling().
  */
@@ -420,12 +435,15 @@ static void trace_held(void)
 {
 	double best;
 	struct held held = { .best = &best };
-	unsigned int i;
+	unsigned int i, with;
 
 	traces = true;
-	for (i = 0; i < sizeof(periods) / sizeof(*periods); i++) {
-		held.period = periods[i];
-		in_child(measure_held_period, &held);
+	for (with = 0; with < 2; with++) {
+		asks = with;
+		for (i = 0; i < sizeof(periods) / sizeof(*periods); i++) {
+			held.period = periods[i];
+			in_child(measure_held_period, &held);
+		}
 	}
 }
 
