@@ -154,6 +154,8 @@ struct side {
 	void (*open)(struct group *g, unsigned int n, enum set set, bool map);
 	/* The same, counted for n users of their own: by n states, or by n events without a group. */
 	void (*open_each)(struct group *g, unsigned int n, enum set set, bool map);
+	/* The same, and threads that this one starts from now on are counted, too. */
+	void (*open_inherited)(struct group *g, unsigned int n);
 	void (*close)(struct group *g);
 	/* Count whatever runs on this CPU; it lasts as long as the process. */
 	void (*open_cpu)(unsigned int cpu, unsigned int n);
@@ -210,6 +212,7 @@ void perf_unlimited(void);
 void measure_calls(void);
 void measure_linked(void);
 void measure_switches(void);
+void measure_equal_switches(void);
 void measure_scale(void);
 void measure_memory(void);
 void measure_disturbance(bool many);

@@ -220,34 +220,7 @@ static void resume_own(void)
 
 static void open_inherited(void)
 {
-	struct vperfctr_ctr ctr = { .evntsel = user_evntsel(events[SET_A][0]) };
-	struct vperfctr_control control = {
-		.size = sizeof(control),
-		.flags = VPERFCTR_CONTROL_INHERIT,
-		.tsc_on = 1,
-		.nractrs = 1,
-		.ctr_size = sizeof(ctr),
-		.ctr = (uintptr_t)&ctr,
-	};
-	struct perf_event_attr attr = {
-		.type = perf_type(events[SET_A][0]),
-		.size = sizeof(attr),
-		.config = perf_config(events[SET_A][0]),
-		.inherit = 1,
-		.exclude_kernel = 1,
-		.exclude_hv = 1,
-	};
-
-	if (side == &vperfctr_side) {
-		open_own();
-		must_ioctl(own.fd[0], VPERFCTR_CONTROL, &control);
-		return;
-	}
-	own.n = 1;
-	own.mapped = false;
-	own.fd[0] = syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
-	if (own.fd[0] < 0)
-		die("perf_event_open: %s", strerror(errno));
+	side->open_inherited(&own, 1);
 }
 
 static void fork_and_exit(void)

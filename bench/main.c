@@ -2,9 +2,10 @@
 /*
  * usage: bench [-e] SIDE [PART]...
  *
- * SIDE is vperfctr or perf_event.  PART is calls, linked (vperfctr only), switches,
- * overflows, scale, memory (a part of scale), disturbance or disturbance10000 (the same
- * beside more threads), or wakeups (a trace of samples_held).  SIDE and PART may both be floor: the kernel's own cost (-e only).
+ * SIDE is vperfctr or perf_event.  PART is calls, linked (vperfctr only), switches, equal
+ * (switches between threads that count the same), overflows, scale, memory (a part of scale),
+ * disturbance or disturbance10000 (the same beside more threads), or wakeups (a trace of
+ * samples_held).  SIDE and PART may both be floor: the kernel's own cost (-e only).
  * -e: in the emulator, where the clock counts instructions.
  */
 #include <stdio.h>
@@ -25,6 +26,8 @@ static void measure_part(const char *name)
 		measure_linked();
 	else if (!strcmp(name, "switches"))
 		measure_switches();
+	else if (!strcmp(name, "equal"))
+		measure_equal_switches();
 	else if (!strcmp(name, "overflows"))
 		side->overflows();
 	else if (!strcmp(name, "scale"))

@@ -14,15 +14,17 @@
 #include "bench.h"
 
 /* pid: 0: this task on any CPU; -1: all that runs on the CPU */
-static int open_event(unsigned int event, long pid, long cpu, int leader)
+static int open_event(unsigned int event, long pid, long cpu, int leader, bool inherit)
 {
 	struct perf_event_attr attr = {
 		.type = perf_type(event),
 		.size = sizeof(attr),
 		.config = perf_config(event),
+		.inherit = inherit,
 		.exclude_kernel = 1,
 		.exclude_hv = 1,
-		.read_format = PERF_FORMAT_GROUP,
+		/* some kernels have not both */
+		.read_format = inherit ? 0 : PERF_FORMAT_GROUP,
 	};
 
 	return call5(SYS_perf_event_open, (long)&attr, pid, cpu, leader, PERF_FLAG_FD_CLOEXEC);
@@ -30,7 +32,7 @@ static int open_event(unsigned int event, long pid, long cpu, int leader)
 
 static void check(void)
 {
-	int fd = open_event(events[SET_A][0], 0, -1, -1);
+	int fd = open_event(events[SET_A][0], 0, -1, -1, false);
 
 	if (fd < 0)
 		die("perf_event cannot count hardware events here: %s", strerror(-fd));
@@ -45,7 +47,8 @@ static void open_events(struct group *g, unsigned int n, enum set set, bool map,
 	g->mapped = map;
 	for (i = 0; i < n; i++) {
 		g->fd[i] = must("perf_event_open",
-				open_event(events[set][i], 0, -1, i && grouped ? g->fd[0] : -1));
+				open_event(events[set][i], 0, -1, i && grouped ? g->fd[0] : -1,
+					   false));
 		if (!map)
 			continue;
 		g->page[i] = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, g->fd[i], 0);
@@ -64,13 +67,24 @@ static void side_open_each(struct group *g, unsigned int n, enum set set, bool m
 	open_events(g, n, set, map, false);
 }
 
+static void side_open_inherited(struct group *g, unsigned int n)
+{
+	unsigned int i;
+
+	g->n = n;
+	g->mapped = false;
+	for (i = 0; i < n; i++)
+		g->fd[i] = must("perf_event_open", open_event(events[SET_A][i], 0, -1,
+							      i ? g->fd[0] : -1, true));
+}
+
 static void side_open_cpu(unsigned int cpu, unsigned int n)
 {
 	int leader = -1, fd;
 	unsigned int i;
 
 	for (i = 0; i < n; i++) {
-		fd = must("perf_event_open", open_event(events[SET_A][i], -1, cpu, leader));
+		fd = must("perf_event_open", open_event(events[SET_A][i], -1, cpu, leader, false));
 		leader = i ? leader : fd;
 	}
 }
@@ -138,6 +152,7 @@ const struct side perf_side = {
 	.check		= check,
 	.open		= side_open,
 	.open_each	= side_open_each,
+	.open_inherited	= side_open_inherited,
 	.open_cpu	= side_open_cpu,
 	.close		= side_close,
 	.suspend	= side_suspend,

@@ -27,6 +27,8 @@ struct arrangement {
 	bool suspended;		/* the counters are suspended */
 	bool threads;		/* threads of one process, not two processes */
 	bool each;		/* counted by n states, or n events without a group */
+	bool equal;		/* both have the same events */
+	bool family;		/* the other thread has inherited them */
 
 	/* results, in shared memory */
 	volatile unsigned int yields;	/* by the other task */
@@ -46,8 +48,8 @@ static void other_task(struct arrangement *a)
 
 	while (!a->go)
 		msleep(LOOK_MS);
-	if (a->counted == BOTH)
-		open_counters(a, &g, SET_B);
+	if (a->counted == BOTH && !a->family)
+		open_counters(a, &g, a->equal ? SET_A : SET_B);
 	real_time(true);
 	a->ready = true;
 	for (;;) {
@@ -91,10 +93,12 @@ static void round_trips(void *arg)
 	unsigned int yields, i;
 
 	pin(0);
+	if (a->family)
+		side->open_inherited(&g, a->n);
 	/* fork before perf maps: fork copies its permission to RDPMC, but no mapping */
 	start_other(a);
 	/* not yet SCHED_FIFO: perf may have to wait for other tasks */
-	if (a->counted != NONE)
+	if (a->counted != NONE && !a->family)
 		open_counters(a, &g, SET_A);
 	if (a->suspended)
 		side->suspend(&g);
@@ -211,6 +215,30 @@ static void hold_counter(void *arg)
 	side->open(&g, 1, SET_A, arg != NULL);
 }
 
+static void measure_bases(void)
+{
+	write_file("/proc/sys/kernel/sched_rt_runtime_us", "-1");
+	base[false] = run_arrangement((struct arrangement){ }).round_trip;
+	base[true] = run_arrangement((struct arrangement){ .threads = true }).round_trip;
+}
+
+/* Switches between two processes with the same events, and between two threads of a family. */
+void measure_equal_switches(void)
+{
+	static const unsigned int numbers[] = { 1, 2, 4 };
+	unsigned int i;
+
+	progress("switches between tasks that count the same");
+	measure_bases();
+	for (i = 0; i < 3; i++) {
+		emit_extra("switch_equal.n%u", 0,
+			   (struct arrangement){ .counted = BOTH, .n = numbers[i], .equal = true });
+		emit_extra("switch_family.n%u", 0,
+			   (struct arrangement){ .counted = BOTH, .n = numbers[i],
+						 .threads = true, .family = true });
+	}
+}
+
 void measure_switches(void)
 {
 	static const unsigned int numbers[] = { 1, 2, 4 };
@@ -219,10 +247,8 @@ void measure_switches(void)
 	unsigned int i;
 	int holder;
 
-	write_file("/proc/sys/kernel/sched_rt_runtime_us", "-1");
 	progress("context switches");
-	base[false] = run_arrangement((struct arrangement){ }).round_trip;
-	base[true] = run_arrangement((struct arrangement){ .threads = true }).round_trip;
+	measure_bases();
 	for (i = 0; i < 3; i++) {
 		unsigned int n = numbers[i];
 

@@ -136,6 +136,16 @@ static void side_open_each(struct group *g, unsigned int n, enum set set, bool m
 	}
 }
 
+static void side_open_inherited(struct group *g, unsigned int n)
+{
+	struct request r;
+
+	side_open(g, n, SET_A, false);
+	make_request(&r, n, SET_A);
+	r.control.flags = VPERFCTR_CONTROL_INHERIT;
+	must_ioctl(g->fd[0], VPERFCTR_CONTROL, &r.control);
+}
+
 static void side_open_cpu(unsigned int cpu, unsigned int n)
 {
 	u32 mask = 1U << cpu;
@@ -202,6 +212,7 @@ const struct side vperfctr_side = {
 	.check		= check,
 	.open		= side_open,
 	.open_each	= side_open_each,
+	.open_inherited	= side_open_inherited,
 	.open_cpu	= side_open_cpu,
 	.open_device	= open_device,
 	.close		= side_close,
