@@ -208,6 +208,9 @@ void measure_sampling(void);
 void trace_wakeups(void);
 void perf_unlimited(void);
 
+/* scale.c: free memory, in kB */
+long free_memory(void);
+
 /* calls.c, linked.c, switch.c, scale.c, disturb.c, floor.c: the parts that main() calls */
 void measure_calls(void);
 void measure_linked(void);
@@ -215,7 +218,7 @@ void measure_switches(void);
 void measure_equal_switches(void);
 void measure_scale(void);
 void measure_memory(void);
-void measure_disturbance(bool many);
+void measure_disturbance(unsigned int many);
 void measure_floor(void);
 
 #endif /* BENCH_H */

@@ -20,6 +20,13 @@
  *			for all calls of a loop
  *	NAME.locked	instructions while it holds a lock that is neither of one state nor of
  *			one process, for each call, with the work that the call defers
+ *
+ * With a process of very many threads, for each of these and with the module as it is:
+ *
+ *	attach_all, read_all, close_all
+ *			instructions to attach to all of them, to read the counts of all, and to
+ *			end this; CPUs that wait meanwhile count with theirs
+ *	state_bytes	memory of the state
  */
 #include <dirent.h>
 #include <errno.h>
@@ -630,15 +637,93 @@ static void measure_beside(unsigned int threads, bool smallest)
 	msleep(1000);
 }
 
-void measure_disturbance(bool many)
+/* ---- a process of many threads ------------------------------------------------ */
+
+/* Read the counts of all threads that are attached to. */
+static void read_members(void)
+{
+	u64 own_sums[2], children[2];
+	struct vperfctr_read req = {
+		.size = sizeof(req),
+		.nrctrs = 1,
+		.flags = VPERFCTR_READ_MEMBERS,
+		.sums = (uintptr_t)own_sums,
+		.children = (uintptr_t)children,
+	};
+
+	must_ioctl(own.fd[0], VPERFCTR_READ, &req);
+	if (req.children_missed)
+		die("%llu threads are missing", (unsigned long long)req.children_missed);
+}
+
+static void emit_of_each(const char *what, const char *name, double sum)
+{
+	char metric[64];
+
+	snprintf(metric, sizeof(metric), "%s.cpus%u.threads%u", name, cpus, target_threads);
+	emit(what, sum / target_threads, metric, 0);
+}
+
+static void time_of_each(const char *name, void (*call)(void))
+{
+	u64 time = now();
+
+	call();
+	emit_of_each(unit, name, figure(now() - time));
+}
+
+/*
+ * Attach to a process of that many sleeping threads, read the counts of all, and end it: what
+ * that takes for each thread, and the memory of each state.
+ */
+static void measure_process(void *arg)
+{
+	long memory;
+
+	target_threads = *(const unsigned int *)arg;
+	progress("a process of %u threads, on %u CPUs", target_threads, cpus);
+	target = start_holder(start_target_threads, NULL);
+	msleep(3000);
+	memory = free_memory();
+	time_of_each("attach_all", attach_target);
+	msleep(3000);
+	emit_of_each("bytes", "state_bytes", (memory - free_memory()) * 1024.);
+	time_of_each("read_all", read_members);
+	time_of_each("close_all", close_target);
+	kill_holder(target);
+}
+
+/* ---- all of it ------------------------------------------------------------------ */
+
+/* More threads than these need more IDs and states than are allowed. */
+#define USUAL		10000
+
+static void allow_threads(unsigned int threads)
+{
+	char number[16];
+
+	snprintf(number, sizeof(number), "%u", threads + 30000);
+	write_file("/proc/sys/kernel/threads-max", number);
+	if (threads <= USUAL)
+		return;
+	write_file("/proc/sys/kernel/pid_max", number);
+	if (side == &vperfctr_side) {
+		write_file(PARAMETER("max_states_per_user"), number);
+		write_file(PARAMETER("max_stops_per_second"), "0");
+	}
+}
+
+void measure_disturbance(unsigned int many)
 {
 	cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	module_counts = side == &vperfctr_side && !access(PARAMETER("locked"), R_OK);
 	if (many)
-		write_file("/proc/sys/kernel/threads-max", "40000");
+		allow_threads(many);
 	keep_others_idle();
 	if (many) {
-		measure_beside(10000, false);
+		measure_beside(many, false);
+		if (many > USUAL && side == &vperfctr_side && !module_counts)
+			in_child(measure_process, &many);
 		return;
 	}
 	measure_beside(0, false);

@@ -4,8 +4,8 @@
  *
  * SIDE is vperfctr or perf_event.  PART is calls, linked (vperfctr only), switches, equal
  * (switches between threads that count the same), overflows, scale, memory (a part of scale),
- * disturbance or disturbance10000 (the same beside more threads), or wakeups (a trace of
- * samples_held).  SIDE and PART may both be floor: the kernel's own cost (-e only).
+ * disturbance, disturbance10000 or disturbance100000 (the same beside more threads), or wakeups
+ * (a trace of samples_held).  SIDE and PART may both be floor: the kernel's own cost (-e only).
  * -e: in the emulator, where the clock counts instructions.
  */
 #include <stdio.h>
@@ -35,9 +35,11 @@ static void measure_part(const char *name)
 	else if (!strcmp(name, "memory"))
 		measure_memory();
 	else if (!strcmp(name, "disturbance"))
-		measure_disturbance(false);
+		measure_disturbance(0);
 	else if (!strcmp(name, "disturbance10000"))
-		measure_disturbance(true);
+		measure_disturbance(10000);
+	else if (!strcmp(name, "disturbance100000"))
+		measure_disturbance(100000);
 	else if (!strcmp(name, "wakeups"))
 		trace_wakeups();
 	else if (!strcmp(name, "floor"))

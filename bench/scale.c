@@ -266,7 +266,7 @@ static long number_in(const char *path, const char *label)
  * Free memory, in kB.  The kernel's number does not include pages that CPUs keep in lists of
  * their own.  These are some megabytes, and depend on what was freed before.
  */
-static long free_memory(void)
+long free_memory(void)
 {
 	long sum = number_in("/proc/meminfo", "MemFree:"), pages;
 	FILE *zones = fopen("/proc/zoneinfo", "r");
