@@ -23,9 +23,9 @@
  *
  * With a process of very many threads, for each of these and with the module as it is:
  *
- *	attach_all, read_all, close_all
- *			instructions to attach to all of them, to read the counts of all, and to
- *			end this; CPUs that wait meanwhile count with theirs
+ *	attach_all	the time to attach to all of them, with the pauses between stops
+ *	read_all, close_all
+ *			instructions to read the counts of all, and to end this
  *	state_bytes	memory of the state
  */
 #include <dirent.h>
@@ -664,12 +664,12 @@ static void emit_of_each(const char *what, const char *name, double sum)
 	emit(what, sum / target_threads, metric, 0);
 }
 
-static void time_of_each(const char *name, void (*call)(void))
+static void time_of_each(const char *what, const char *name, void (*call)(void))
 {
 	u64 time = now();
 
 	call();
-	emit_of_each(unit, name, figure(now() - time));
+	emit_of_each(what, name, figure(now() - time));
 }
 
 /*
@@ -685,11 +685,12 @@ static void measure_process(void *arg)
 	target = start_holder(start_target_threads, NULL);
 	msleep(3000);
 	memory = free_memory();
-	time_of_each("attach_all", attach_target);
+	/* an instruction takes a nanosecond */
+	time_of_each("ns", "attach_all", attach_target);
 	msleep(3000);
 	emit_of_each("bytes", "state_bytes", (memory - free_memory()) * 1024.);
-	time_of_each("read_all", read_members);
-	time_of_each("close_all", close_target);
+	time_of_each(unit, "read_all", read_members);
+	time_of_each(unit, "close_all", close_target);
 	kill_holder(target);
 }
 
