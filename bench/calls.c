@@ -2,6 +2,7 @@
 /* The cost of the calls that a task makes for its own counters. */
 #include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "bench.h"
@@ -22,36 +23,14 @@ static void do_nothing(struct group *g)
 	(void)g;
 }
 
-/* The least of the first opens of this many processes. */
-#define FIRSTS		3
-
-/* Processes tell of their first opens here: memory that they share would change mmap()'s cost. */
-static int firsts[2];
-
-static void open_once(void *arg)
+/*
+ * Have all of this process's memory, its code and its stack.  A fork leaves that to page faults,
+ * of which some would be in the first call that is measured, by where the stack begins.
+ */
+static void fault_in(void)
 {
-	struct meter m = { };
-	struct group g;
-
-	meter_begin(&m);
-	side->open(&g, *(const unsigned int *)arg, SET_A, true);
-	meter_end(&m);
-	side->close(&g);
-	if (write(firsts[1], &m.time[0], sizeof(m.time[0])) != sizeof(m.time[0]))
-		die("pipe: %s", strerror(errno));
-}
-
-static u64 least_first(u64 own)
-{
-	unsigned int i;
-	u64 time;
-
-	for (i = 1; i < FIRSTS; i++) {
-		if (read(firsts[0], &time, sizeof(time)) != sizeof(time))
-			die("pipe: %s", strerror(errno));
-		own = time < own ? time : own;
-	}
-	return own;
+	if (mlockall(MCL_CURRENT) || munlockall())
+		die("mlockall: %s", strerror(errno));
 }
 
 static void measure_open(void *arg)
@@ -60,6 +39,7 @@ static void measure_open(void *arg)
 	struct meter opens = { }, closes = { };
 	struct group g;
 
+	fault_in();
 	for (i = 0; i < REPEATS; i++) {
 		meter_begin(&opens);
 		side->open(&g, n, SET_A, true);
@@ -68,7 +48,6 @@ static void measure_open(void *arg)
 		side->close(&g);
 		meter_end(&closes);
 	}
-	opens.time[0] = least_first(opens.time[0]);
 	emit_meter(&opens, EMIT_FIRST | EMIT_WRMSR, "open.n%u", n);
 	if (n == 1 && side->open_device) {
 		memset(&opens, 0, sizeof(opens));
@@ -80,24 +59,6 @@ static void measure_open(void *arg)
 		emit_meter(&opens, 0, "open_device", 0);
 	}
 	emit_meter(&closes, EMIT_LEAST | EMIT_WRMSR, "close.n%u", n);
-}
-
-/*
- * A single open may have an interrupt in it, or work that the kernel has put off until then, such
- * as more memory for an allocator.  Other processes open first, too, and what only some of them
- * have is not the open's.
- */
-static void measure_opens(unsigned int n)
-{
-	unsigned int i;
-
-	if (pipe(firsts))
-		die("pipe: %s", strerror(errno));
-	for (i = 1; i < FIRSTS; i++)
-		in_child(open_once, &n);
-	in_child(measure_open, &n);
-	close(firsts[0]);
-	close(firsts[1]);
 }
 
 /* Measure one operation; `before` runs before each, unmeasured. */
@@ -183,7 +144,7 @@ void measure_calls(void)
 	in_child(measure_null, NULL);
 	holder = start_holder(hold_counter, NULL);
 	for (i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-		measure_opens(numbers[i]);
+		in_child(measure_open, (void *)&numbers[i]);
 	progress("read, suspend, resume, control");
 	for (i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
 		in_child(measure_group, (void *)&numbers[i]);
