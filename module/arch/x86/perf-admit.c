@@ -70,6 +70,19 @@ static void ignore_overflow(struct perf_event *event, struct perf_sample_data *d
 {
 }
 
+/*
+ * True if perf will try an event with those that are pinned to the CPU, alone or in a group.  The
+ * leader of the group may be an event of software, which has another PMU.
+ */
+static bool waits_pinned(const struct perf_event *event, const struct pmu *pmu)
+{
+	const struct perf_event *leader = READ_ONCE(event->group_leader);
+
+	return event->pmu == pmu && leader->attr.pinned &&
+	       READ_ONCE(event->state) == PERF_EVENT_STATE_INACTIVE &&
+	       READ_ONCE(leader->state) == PERF_EVENT_STATE_INACTIVE;
+}
+
 /* Exact on that CPU with interrupts disabled. */
 static enum waiter waiter_of(const struct pmu *pmu, unsigned int cpu)
 {
@@ -81,11 +94,9 @@ static enum waiter waiter_of(const struct pmu *pmu, unsigned int cpu)
 		return NO_WATCHDOG;
 	rcu_read_lock();
 	list_for_each_entry_rcu(event, &context->event_list, event_entry) {
-		if (event->pmu != pmu || !event->attr.pinned ||
-		    event->overflow_handler == ignore_overflow ||
-		    READ_ONCE(event->state) != PERF_EVENT_STATE_INACTIVE)
+		if (!waits_pinned(event, pmu) || event->overflow_handler == ignore_overflow)
 			continue;
-		if (perfctr_is_watchdog(event))
+		if (event->attr.pinned && perfctr_is_watchdog(event))
 			watchdog = true;
 		else
 			others = true;

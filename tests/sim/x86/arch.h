@@ -78,6 +78,7 @@ struct perf_event {
 	struct { int idx; u32 flags; } hw;
 	const void *owner;
 	int state;
+	struct perf_event *group_leader;
 	perf_overflow_handler_t overflow_handler;
 	struct list_head active_list, event_entry;
 };

@@ -186,6 +186,12 @@ static void check_still_loaded(bool own)
 
 /* ---- what perf's core does, with interrupts disabled --------------------------------------- */
 
+/* An event alone, or the only one of the hardware in its group. */
+static bool is_pinned(const struct perf_event *event)
+{
+	return event->group_leader->attr.pinned;
+}
+
 static bool is_on(const struct sim_event *e)
 {
 	return e->event.state == PERF_EVENT_STATE_ACTIVE;
@@ -203,14 +209,14 @@ static void try_event(struct sim_event *e, bool *can_add)
 		return;
 	if (!*can_add || function_of_pmu(add, add_event)(&e->event, 0)) {
 		*can_add = false;
-		if (e->event.attr.pinned)
+		if (is_pinned(&e->event))
 			e->event.state = PERF_EVENT_STATE_ERROR;
 		return;
 	}
 	e->event.state = PERF_EVENT_STATE_ACTIVE;
 	e->start = sim_executed_here();
 	WRITE_ONCE(t->context.active_oncpu, t->context.active_oncpu + 1);
-	if (e->event.attr.pinned)
+	if (is_pinned(&e->event))
 		list_add_tail(&e->event.active_list, &t->context.epc.pinned_active);
 }
 
@@ -222,7 +228,7 @@ static void take_off(struct sim_event *e)
 
 	if (!is_on(e))
 		return;
-	if (e->event.attr.pinned)
+	if (is_pinned(&e->event))
 		list_del_init(&e->event.active_list);
 	function_of_pmu(del, del_event)(&e->event, 0);
 	WRITE_ONCE(t->context.active_oncpu, t->context.active_oncpu - 1);
@@ -240,14 +246,9 @@ static bool filters(void)
 	return filter && filter(&pmu, sim_cpu);
 }
 
-static bool is_pinned(const struct perf_event *event)
-{
-	return event->attr.pinned;
-}
-
 static bool is_flexible(const struct perf_event *event)
 {
-	return !event->attr.pinned;
+	return !is_pinned(event);
 }
 
 /* Ask the filter once, and try the events of this CPU in the order of their opening. */
@@ -282,7 +283,7 @@ static void open_event(struct sim_event *e)
 	bool can_add = true;
 
 	list_add_tail(&e->event.event_entry, &here()->events.event_list);
-	if (e->event.attr.pinned) {
+	if (is_pinned(&e->event)) {
 		reschedule();
 		return;
 	}
@@ -310,6 +311,7 @@ static struct sim_event *new_event(const struct perf_event_attr *attr, const voi
 	struct sim_event *e = calloc(1, sizeof(*e));
 
 	e->event.pmu = &pmu;
+	e->event.group_leader = &e->event;
 	e->event.attr = *attr;
 	e->event.owner = owner;
 	e->event.hw.idx = -1;
@@ -623,6 +625,21 @@ static void wait_with_other(struct sim_event *other)
 	end_one(other);
 }
 
+/* The leader of such a group is an event of software, and alone says that it is pinned. */
+static struct perf_event software_leader = {
+	.attr.pinned = true, .state = PERF_EVENT_STATE_INACTIVE, .group_leader = &software_leader,
+};
+
+static struct sim_event *new_other(void)
+{
+	bool grouped = sim_random(2);
+	struct sim_event *e = new_event(&(struct perf_event_attr) { .pinned = !grouped }, NULL);
+
+	if (grouped)
+		e->event.group_leader = &software_leader;
+	return e;
+}
+
 static void wait_for_begin(const struct sim_event *watchdog)
 {
 	u64 until = sim_ns() + SOON;
@@ -642,7 +659,7 @@ static void watchdog_rounds(void *arg)
 		end_one(t->watchdog);
 		t->watchdog = NULL;
 		sim_sleep_on(NULL, sim_ns() + sim_random(3000));
-		other = sim_random(3) ? NULL : open_new(new_event(&(struct perf_event_attr) { .pinned = true }, NULL));
+		other = sim_random(3) ? NULL : open_new(new_other());
 		t->watchdog = new_watchdog();
 		open_new(t->watchdog);
 		if (other)
