@@ -661,7 +661,8 @@ bool cancel_work_sync(struct work_struct *work)
 	might_sleep();
 	SIM_STEP("cancel_work_sync");
 	was = work->pending;
-	if (was) {
+	/* One of a CPU is executed all the same: see run_pinned(). */
+	if (was && work->wq) {
 		for (p = &work->wq->list; *p != work; p = &(*p)->next)
 			;
 		*p = work->next;

@@ -246,7 +246,8 @@ void perfctr_x86_admit_reserved(void)
 	start_all_waiting();
 }
 
-void perfctr_x86_admit_settle(void)
+/* Nothing starts a work any more, but those that run, and the retry. */
+static void cancel_works(void)
 {
 	unsigned int cpu;
 
@@ -255,8 +256,14 @@ void perfctr_x86_admit_settle(void)
 		struct admission *a = per_cpu_ptr(&admissions, cpu);
 
 		irq_work_sync(&a->irq);
-		flush_work(&a->work);
+		/* One that has not begun may wait for a thread that is never switched out. */
+		cancel_work_sync(&a->work);
 	}
-	/* A work that has just ended may have started it again. */
-	cancel_delayed_work_sync(&retry_work);
+}
+
+void perfctr_x86_admit_settle(void)
+{
+	cancel_works();
+	/* A work that ran may have started the retry, and the retry others.  None does it again. */
+	cancel_works();
 }
