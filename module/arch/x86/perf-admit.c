@@ -203,13 +203,18 @@ static void admit_watchdog(struct work_struct *work)
 	struct admission *a = container_of(work, struct admission, work);
 	unsigned int cpu = a->cpu;
 
-	if (raw_smp_processor_id() != cpu) {	/* it has gone offline */
-		cpumask_clear_cpu(cpu, &waiting);
-		return;
-	}
 	/* The next reservation starts this again. */
 	if (!perfctr_x86_perf_is_reserved())
 		return;
+	if (!cpumask_test_cpu(cpu, cpu_online_mask)) {
+		cpumask_clear_cpu(cpu, &waiting);
+		return;
+	}
+	/* The watchdog of a CPU that comes online begins before workers are bound to the CPU. */
+	if (raw_smp_processor_id() != cpu) {
+		queue_delayed_work(system_dfl_wq, &retry_work, HZ);
+		return;
+	}
 	cpumask_clear_cpu(cpu, &waiting);
 	smp_mb__after_atomic();	/* the filter asks again if it finds the watchdog later than this */
 	if (waiter_on(cpu) == WATCHDOG_ALONE) {
