@@ -148,7 +148,8 @@ bool perfctr_x86_admits(void)
 
 bool perfctr_x86_admit_refuses(struct perf_event *event)
 {
-	return this_cpu_ptr(&admissions)->open &&
+	/* After a release, the filter has let others pass, and a pinned one would be given up. */
+	return this_cpu_ptr(&admissions)->open && perfctr_x86_perf_is_reserved() &&
 	       !(event->attr.pinned && perfctr_is_watchdog(event));
 }
 
