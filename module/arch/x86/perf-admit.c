@@ -153,11 +153,31 @@ bool perfctr_x86_admit_refuses(struct perf_event *event)
 	       !(event->attr.pinned && perfctr_is_watchdog(event));
 }
 
+/* Only the watchdog's event can be scheduled on a CPU that is not perf's. */
+static bool has_events_on(unsigned int cpu)
+{
+	const struct pmu *pmu;
+	unsigned int i;
+
+	for (i = 0; (pmu = perfctr_x86_perf_pmu(i)); i++) {
+		if (perfctr_perf_nr_active(pmu, cpu))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * perf asks the filter several times at each switch to a thread whose events wait, and before 6.2
+ * for each event.  So look for the watchdog among the events of the CPU, which may be a thousand,
+ * only while it is off.
+ */
 void perfctr_x86_admit_ask(void)
 {
 	unsigned int cpu = smp_processor_id();
-	enum waiter waiter = can_admit ? waiter_on(cpu) : NO_WATCHDOG;
+	enum waiter waiter = NO_WATCHDOG;
 
+	if (can_admit && !has_events_on(cpu))
+		waiter = waiter_on(cpu);
 	if (waiter == NO_WATCHDOG ||
 	    (waiter == WATCHDOG_AND_OTHERS && cpumask_test_cpu(cpu, &waiting)))
 		return;
