@@ -43,7 +43,7 @@ void model_reset(void)
 	memset(this_cpu(), 0x5a, sizeof(*this_cpu()));
 	this_cpu()->tsc = tsc;
 	this_cpu()->pmcr = 0x41;
-	this_cpu()->unsynced = false;
+	this_cpu()->unsynced = this_cpu()->stopping = false;
 	this_cpu()->has_vcpu = false;
 	this_cpu()->enabled = existing_counters();
 	this_cpu()->intr = this_cpu()->overflow = existing_counters();
@@ -112,7 +112,7 @@ void model_run(const struct work *work)
 	unsigned int i;
 
 	c->tsc += work->cycles;
-	c->unsynced = false;	/* the exceptions in between synchronize */
+	c->unsynced = c->stopping = false;	/* the exceptions in between synchronize */
 	for (i = 0; i < MODEL_CTRS; i++) {
 		u64 type = c->type[i];
 		bool excluded = work->kernel ? (model.vhe ? !(type >> 27 & 1) : type >> 31 & 1) :
@@ -147,6 +147,21 @@ static void note_write(void)
 	this_cpu()->writes++;
 }
 
+/*
+ * A write that stops counters takes effect at the synchronization.  What is written to a counter
+ * before that, it may add to.
+ */
+static void check_stopped(u64 counters)
+{
+	const struct model_cpu *c = this_cpu();
+
+	counters &= existing_counters();
+	require(!(c->pmcr & 1) || !(c->enabled & counters),
+		"counters %#llx are written while they count", c->enabled & counters);
+	require(!c->stopping, "counters %#llx are written before a stop was synchronized",
+		counters);
+}
+
 u64 model_read_counter(u32 map)
 {
 	unsigned int i = index_of(map);
@@ -163,6 +178,9 @@ void model_write_counter(u32 map, u64 value)
 
 	access_register();
 	require(i == 31 || model.version >= 6 || !(value >> 32), "%#llx does not fit", value);
+	/* The probe writes the cycle counter, and knows that it may be counting. */
+	if (i != 31)
+		check_stopped(BIT_ULL(i));
 	if (!model.absent)
 		this_cpu()->counter[i] = value;
 	this_cpu()->counter_writes++;
@@ -195,6 +213,8 @@ void model_write_pmcr(u64 value)
 	access_register();
 	require(!(value & ~0xf9ULL & ~6ULL), "reserved bits in PMCR_EL0: %#llx", value);
 	require(model.version >= 6 || !(value & 0x80), "PMCR_EL0.LP without PMUv3p5");
+	if (value & 6)
+		check_stopped((value & 2 ? ~(1ULL << 31) : 0) | (value & 4 ? 1ULL << 31 : 0));
 	for (i = 0; i < MODEL_CTRS; i++) {
 		if (i == 31 ? value & 4 : value & 2)
 			this_cpu()->counter[i] = 0;
@@ -212,6 +232,8 @@ void model_change(u64 *reg, u64 mask, bool set)
 		*reg |= mask;
 	else
 		*reg &= ~mask;
+	if (reg == &this_cpu()->enabled && !set)
+		this_cpu()->stopping = true;
 	if (reg == &this_cpu()->overflow)
 		this_cpu()->writes++;	/* no counter's value depends on its overflow flag */
 	else
@@ -253,7 +275,14 @@ void model_put_vcpu(void)
 	this_cpu()->has_vcpu = false;
 }
 
+/* A counter that has just been stopped may still overflow. */
+u64 model_read_overflow(void)
+{
+	require(!this_cpu()->stopping, "overflow flags are read before a stop was synchronized");
+	return this_cpu()->overflow;
+}
+
 void model_sync(void)
 {
-	this_cpu()->unsynced = false;
+	this_cpu()->unsynced = this_cpu()->stopping = false;
 }

@@ -30,6 +30,7 @@ struct model_cpu {
 	bool has_vcpu;			/* KVM has loaded a vCPU, see model_load_vcpu() */
 	u64 host_user;			/* PMUSERENR_EL0, to be restored then */
 	bool unsynced;			/* a write has not been synchronized */
+	bool stopping;			/* it was one that stops counters */
 	unsigned int type_writes, counter_writes, counter_reads, pmcr_writes, writes;
 };
 
@@ -79,6 +80,7 @@ void model_write_selr(u64 value);
  */
 void model_load_vcpu(void);
 void model_put_vcpu(void);
+u64 model_read_overflow(void);
 void model_sync(void);
 
 #endif /* MODEL_H */

@@ -17,7 +17,7 @@
 #define perfctr_enable(mask)			model_change(&model.cpu[fake_cpu].enabled, mask, true)
 #define perfctr_disable(mask)			model_change(&model.cpu[fake_cpu].enabled, mask, false)
 #define perfctr_read_enabled()			(model.cpu[fake_cpu].enabled)
-#define perfctr_read_overflow()			(model.cpu[fake_cpu].overflow)
+#define perfctr_read_overflow()			model_read_overflow()
 #define perfctr_enable_intr(mask)		model_change(&model.cpu[fake_cpu].intr, mask, true)
 #define perfctr_disable_intr(mask)		model_change(&model.cpu[fake_cpu].intr, mask, false)
 #define perfctr_clear_overflow(mask)		model_change(&model.cpu[fake_cpu].overflow, mask, false)

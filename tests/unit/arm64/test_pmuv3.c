@@ -194,6 +194,7 @@ static void start_machine(unsigned int version, unsigned int nr, bool isolate)
 	ck_assert_int_eq(perfctr_driver_init(&driver->ops), 0);
 	for (i = 0; i < NR_CPUS; i++) {
 		fake_cpu = i;
+		model.cpu[i].enabled &= ~kept;	/* perf's driver has reset them */
 		driver->cpu_start(false);
 	}
 	fake_cpu = 0;
@@ -934,6 +935,7 @@ START_TEST(shared)
 	if (_i & 4) {
 		/* perf has gone: one write clears all. */
 		busy = 0;
+		c->enabled &= ~kept;
 		perfctr_cpu_resume(&t.state);
 		model_run(&(struct work) { false, 7, 11 });
 		perfctr_cpu_suspend(&t.state);
