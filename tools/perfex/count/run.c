@@ -302,7 +302,9 @@ static void add_parts(struct result *r)
 /*
  * perf_event takes its events away from a program that gains privileges, or whose file the user may
  * not read, and does not say so.  The kernel's time of a command without what it does before its
- * exec, and at its end, which perf_event does not count whole, is never twice that of the counts.
+ * exec also has what perf_event does not count of others: the exec's look at the file, which IMA
+ * may hash, and from Linux 6.16 on the end of its memory.  That is seldom four times as much as
+ * the rest, and a tenth of a second more.
  */
 int run_check_perf(const struct running *run, const struct sums *sums, const struct rusage *usage,
 		   struct error *e)
@@ -310,7 +312,7 @@ int run_check_perf(const struct running *run, const struct sums *sums, const str
 	const double time = run_cpu_time(usage) - run_cpu_time(&run->before);
 
 	if (!run->perf || by_usage(run->perf) || !inherits(run->control) ||
-	    time <= 2 * (double)sums->tsc / 1e9 + 0.01)
+	    time <= 5 * (double)sums->tsc / 1e9 + 0.1)
 		return 0;
 	return fail_with(e, "not all was counted: perf_event leaves a program that gains privileges when executed (set-user-ID?), or whose file may not be read");
 }

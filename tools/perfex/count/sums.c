@@ -97,7 +97,8 @@ static int read_counts(struct vperfctr *v, const struct vperfctr_control *contro
 		copy_soft(&soft, c);
 	/* The clock of perf_event has a tick per nanosecond, and a state that no thread changes. */
 	if (perf) {
-		if (soft.soft & VPERFCTR_SOFT_TASK_CLOCK)
+		/* One that makes samples stands still while perf_event throttles it. */
+		if (soft.soft & VPERFCTR_SOFT_TASK_CLOCK && !control->clock_period)
 			c->own.tsc = soft.count[0].own;
 		return 0;
 	}
