@@ -230,6 +230,10 @@ void fake_check_unloadable(void);
 struct pt_regs { bool user; };
 #define user_mode(regs)		((regs)->user)
 
+/* perf has no part in these tests: only the name of a type that its callers have. */
+struct perf_event;
+typedef void (*perf_overflow_handler_t)(struct perf_event *event);
+
 #define NMI_LOCAL		0
 #define NMI_FLAG_FIRST		1
 #define NMI_DONE		0
