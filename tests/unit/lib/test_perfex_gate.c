@@ -60,19 +60,26 @@ START_TEST(delay)
 }
 END_TEST
 
-/* If the sums cannot be read when the gate opens, no count is right. */
+/* If the sums cannot be read when the gate opens, no count is right; or an interval is missing. */
 START_TEST(delay_unread)
 {
+	char *const option = _i ? "-I20" : "-D10";
 	char id[16];
 
 	fake.fail_sums = 1;
-	ck_assert_int_eq(perfex("-D", "10", "-x,", "-e", "cycles", "sleep", "0.2"), 125);
+	ck_assert_int_eq(perfex(option, "-x,", "-e", "cycles", "sleep", "0.2"), 125);
 	has(err, "<not counted>,,cycles,");
 	has(err, "perfex: cannot read the counters: Cannot allocate memory\n");
 	fake.fail_sums = 1;
 	snprintf(id, sizeof(id), "%d", (int)getpid());
-	ck_assert_int_eq(perfex("-D", "10", "-x,", "-e", "cycles", "-p", id, "sleep", "0.2"), 125);
+	ck_assert_int_eq(perfex(option, "-x,", "-e", "cycles", "-p", id, "sleep", "0.2"), 125);
 	has(err, "<not counted>,,cycles,");
+	has(err, "perfex: cannot read the counters: Cannot allocate memory\n");
+	if (!_i)
+		return;
+	/* After the first reading of the thread and of its part. */
+	fake.fail_sums = 4;
+	ck_assert_int_eq(perfex(option, "--per-thread", "-e", "cycles", "-p", id, "sleep", "0.2"), 125);
 	has(err, "perfex: cannot read the counters: Cannot allocate memory\n");
 }
 END_TEST
@@ -292,7 +299,7 @@ int main(void)
 	tcase_add_checked_fixture(t, setup, command_teardown);
 	tcase_set_timeout(t, 120);
 	tcase_add_test(t, delay);
-	tcase_add_test(t, delay_unread);
+	tcase_add_loop_test(t, delay_unread, 0, 2);
 	tcase_add_test(t, delay_of_parts);
 	tcase_add_test(t, commands);
 	tcase_add_test(t, other_commands);

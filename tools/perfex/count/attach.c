@@ -61,7 +61,7 @@ struct session {
 	bool per_thread;
 	struct result now;	/* parts of the current interval */
 	unsigned int nrcounted;	/* threads, from the beginning */
-	int gate_error;		/* of a read: what the gate leaves out is not known; or 0 */
+	int read_error;		/* an interval is missing, or what the gate leaves out; or 0 */
 	bool look;		/* there are threads whose end poll() does not report */
 	struct pollfd *polls;	/* the end of each process or thread; signals; rings; the gate */
 	struct timespec start;
@@ -878,38 +878,54 @@ static void add_parts(struct session *s, struct result *r);
 /*
  * Read the parts.  Members run on, so they are read before the sums of their sets.  The rest
  * of a sum, which is a part of its own, must not be negative.
+ * Return: 0 or -errno
  */
-static void read_parts(struct session *s)
+static int read_parts(struct session *s)
 {
 	unsigned int i;
+	int err;
 
 	for (i = 0; i < s->nrmembers; i++)
 		counts_read(s->members[i].v, s->control, &s->members[i].counts);
 	memset(&s->now.counts, 0, sizeof(s->now.counts));
 	for (i = 0; i < s->nr; i++) {
-		if (!s->threads[i].v || read_thread(s, &s->threads[i], &s->threads[i].counts))
+		if (!s->threads[i].v)
 			continue;
+		err = read_thread(s, &s->threads[i], &s->threads[i].counts);
+		if (err)
+			return err;
 		counts_add(&s->now.counts, &s->threads[i].counts);
 	}
 	s->now.nrparts = 0;
 	add_parts(s, &s->now);
+	return 0;
 }
 
-/* Read the sums of all, and their parts.  Return: 0 */
+/* Read the sums of all, and their parts.  Return: 0 or -errno */
 static int read_sums_and_parts(void *arg, struct sums *sums, const struct part **parts)
 {
 	struct session *s = arg;
 
-	read_parts(s);
+	int err = read_parts(s);
+
+	if (err)
+		return err;
 	*sums = s->now.counts.own;
 	sums_add(sums, &s->now.counts.children);
 	*parts = s->now.parts;
 	return 0;
 }
 
+/* Keep the first error: the run fails at its end. */
+static void note_read(struct session *s, int err)
+{
+	s->read_error = s->read_error ? s->read_error : err;
+}
+
 static void attach_interval(struct session *s)
 {
-	interval_end(s->interval, &s->start, s->per_thread ? read_sums_and_parts : read_sums, s);
+	note_read(s, interval_end(s->interval, &s->start,
+				  s->per_thread ? read_sums_and_parts : read_sums, s));
 	s->next = interval_next(s->interval, &s->start, s->next);
 }
 
@@ -995,8 +1011,7 @@ static int await_end(struct session *s, double timeout, struct error *e)
 	for (;;) {
 		if (forget_ended(s) && !s->command)
 			return 0;
-		ret = gate_step(s->interval->gate, seconds_since(&s->start), read_sums, s);
-		s->gate_error = s->gate_error ? s->gate_error : ret;
+		note_read(s, gate_step(s->interval->gate, seconds_since(&s->start), read_sums, s));
 		gate->fd = gate_fd(s->interval->gate);
 		gate->events = POLLIN;
 		left = time_left(s, timeout);
@@ -1061,8 +1076,8 @@ static void collect_counts(struct session *s, struct result *r, struct error *e)
 
 	if (read_all(s, e))
 		return;
-	if (s->gate_error) {
-		fail_read(e, s->gate_error, s->perf);
+	if (s->read_error) {
+		fail_read(e, s->read_error, s->perf);
 		return;
 	}
 	i = (unsigned int)-(s->nrmembers || s->sampler ? end_sets(s) : end_families(s));
@@ -1098,8 +1113,9 @@ static int count_attached(struct session *s, char **argv, double timeout,
 	clock_gettime(CLOCK_MONOTONIC, &s->start);
 	release_all(s);
 	if (!err && s->per_thread && s->interval->ms) {
-		read_parts(s);
-		err = s->interval->begin(s->interval->arg, s->now.nrparts, e);
+		err = read_parts(s);
+		err = err ? fail_read(e, err, s->perf) :
+			    s->interval->begin(s->interval->arg, s->now.nrparts, e);
 	}
 	if (err)
 		return err;

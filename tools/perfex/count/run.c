@@ -400,7 +400,7 @@ static void await_event(int chld, int gate, double seconds)
 /*
  * Run intervals, and look at the gate, until the command has ended; the caller waits for it.
  * A program that counts itself has no sums for either.
- * Return: 0 or -errno: what the gate leaves out is not known
+ * Return: 0 or -errno: an interval is missing, or what the gate leaves out is not known
  */
 static int run_intervals(const struct running *run, struct vperfctr *v, const struct interval *interval)
 {
@@ -418,7 +418,8 @@ static int run_intervals(const struct running *run, struct vperfctr *v, const st
 		err = err ? err : ret;
 		now = seconds_since(&run->start);
 		if (interval->ms && now >= next) {
-			interval_end(interval, &run->start, read_now, &reader);
+			ret = interval_end(interval, &run->start, read_now, &reader);
+			err = err ? err : ret;
 			next = interval_next(interval, &run->start, next);
 			continue;
 		}
@@ -529,7 +530,7 @@ int run_command(char **argv, const struct vperfctr_control *control, const char 
 	struct running run = { .argv = argv, .control = control, .perf = perf };
 	struct vperfctr *v = NULL;
 	struct rusage usage;
-	int err, ended, wstatus, gate = 0;
+	int err, ended, wstatus, missed = 0;
 
 	memset(r, 0, sizeof(*r));
 	if (run_start(&run, NULL, e))
@@ -551,7 +552,7 @@ int run_command(char **argv, const struct vperfctr_control *control, const char 
 	if (err)
 		close(run.fd);
 	else if (v && (interval->ms || interval->gate))
-		gate = run_intervals(&run, v, interval);
+		missed = run_intervals(&run, v, interval);
 	ended = run_await_end(&run, &wstatus, &usage);
 	if (ended) {
 		vperfctr_close(v);
@@ -574,7 +575,7 @@ int run_command(char **argv, const struct vperfctr_control *control, const char 
 	else if (!err)
 		err = counts_finish(v, control, &r->counts);
 	if (!err && !r->counts.replaced)
-		err = gate;
+		err = missed;
 	vperfctr_close(v);
 	if (err)
 		fail_read(e, err, perf);
