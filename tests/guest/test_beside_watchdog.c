@@ -298,7 +298,8 @@ START_TEST(lock_up_is_found)
 	snprintf(text, sizeof(text), "hard LOCKUP on cpu %d", here);
 	ck_assert(!has_logged(text));
 	/* The kernel's complaint is expected after this: see tests/vm/checklog. */
-	write_file("/dev/kmsg", "vm: this CPU locks up now");
+	snprintf(path, sizeof(path), "vm: CPU %d locks up now", here);
+	write_file("/dev/kmsg", path);
 	assert_ok(syscall(SYS_finit_module, module, "ms=3000", 0));
 	assert_ok(syscall(SYS_delete_module, "lock_up", O_NONBLOCK));
 	check_counts(page);
