@@ -505,20 +505,41 @@ void perfctr_x86_kvm_exit(void)
 static bool competition_ends;
 static unsigned int nr_schedulers;
 
+/* With interrupts disabled, as perf's core does it. */
+static struct sim_event *open_one(struct sim_event *e)
+{
+	bool flags;
+
+	local_irq_save(flags);
+	open_event(e);
+	local_irq_restore(flags);
+	return e;
+}
+
+static void close_one(struct sim_event *e)
+{
+	bool flags;
+
+	local_irq_save(flags);
+	close_event(e);
+	local_irq_restore(flags);
+}
+
+static void end_one(struct sim_event *e)
+{
+	close_one(e);
+	call_rcu(&e->rcu, end_event);
+}
+
 /* An event of perf's comes and goes. */
 static void schedule_events(void *arg)
 {
 	struct sim_event *e = new_event(&(struct perf_event_attr) {}, NULL);
-	bool flags;
 
 	while (!READ_ONCE(competition_ends)) {
-		local_irq_save(flags);
-		open_event(e);
-		local_irq_restore(flags);
+		open_one(e);
 		sim_sleep_on(NULL, sim_ns() + sim_random(is_on(e) ? 4000 : 20000));
-		local_irq_save(flags);
-		close_event(e);
-		local_irq_restore(flags);
+		close_one(e);
 		sim_sleep_on(NULL, sim_ns() + sim_random(20000));
 	}
 	call_rcu(&e->rcu, end_event);
@@ -531,23 +552,14 @@ static void schedule_events(void *arg)
 static void switch_watchdog(void *arg)
 {
 	struct their_cpu *t = here();
-	struct sim_event *e;
-	bool flags;
 
 	while (!READ_ONCE(competition_ends) || !t->watchdog) {
-		e = t->watchdog;
-		if (e) {
-			local_irq_save(flags);
-			close_event(e);
+		if (t->watchdog) {
+			end_one(t->watchdog);
 			t->watchdog = NULL;
-			local_irq_restore(flags);
-			call_rcu(&e->rcu, end_event);
 		} else {
-			e = new_watchdog();
-			local_irq_save(flags);
-			t->watchdog = e;
-			open_event(e);
-			local_irq_restore(flags);
+			t->watchdog = new_watchdog();
+			open_one(t->watchdog);
 		}
 		sim_sleep_on(NULL, sim_ns() + sim_random(10000));
 	}
@@ -596,27 +608,6 @@ void sim_perf_competes(void)
 
 static bool rounds_end;
 
-/* With interrupts disabled, as perf's core does it. */
-static struct sim_event *open_new(struct sim_event *e)
-{
-	bool flags;
-
-	local_irq_save(flags);
-	open_event(e);
-	local_irq_restore(flags);
-	return e;
-}
-
-static void end_one(struct sim_event *e)
-{
-	bool flags;
-
-	local_irq_save(flags);
-	close_event(e);
-	local_irq_restore(flags);
-	call_rcu(&e->rcu, end_event);
-}
-
 /* Another event that is pinned to the CPU waits: perf must not give it up. */
 static void wait_with_other(struct sim_event *other)
 {
@@ -659,9 +650,9 @@ static void watchdog_rounds(void *arg)
 		end_one(t->watchdog);
 		t->watchdog = NULL;
 		sim_sleep_on(NULL, sim_ns() + sim_random(3000));
-		other = sim_random(3) ? NULL : open_new(new_other());
+		other = sim_random(3) ? NULL : open_one(new_other());
 		t->watchdog = new_watchdog();
-		open_new(t->watchdog);
+		open_one(t->watchdog);
 		if (other)
 			wait_with_other(other);
 		else
