@@ -449,7 +449,7 @@ DECLARE_STATIC_CALL(perfctr_iresume, perfctr_generic_iresume);
 /*
  * A faster way for several states of a thread that count together, if perfctr_has_parts_ops.  The
  * pages of the parts are updated, and the joint state's is not.  It has the control that was
- * combined for these parts, in any order, which have a-mode counters only, at least one each.
+ * combined for these parts, which have a-mode counters only, at least one each.
  *
  * resume_parts: in place of join, resume and joined.  Return: false if nothing was done, as this
  *	CPU is not prepared.

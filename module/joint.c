@@ -7,22 +7,21 @@
  * knows one state for a CPU at a time: it remembers which control the registers hold, and one
  * write starts or stops all counters.
  *
- * So states with counters that count at the same time do so by a joint state, which belongs
- * to the CPU, and which has the counters of all of them: its members.  The first member that
- * is switched in starts all of them, and the first that is switched out stops all.  The sums
- * go from the joint state to the members each time it stops, or the driver updates the members
- * directly.  A change of one member stops all, and the others start again without it.
+ * So states with counters that count at the same time do so by a joint state, which belongs to the
+ * CPU, and which has the counters of all of them: its members.  The switch-in of the thread starts
+ * all of them, and its switch-out stops all.  The sums go from the joint state to the members each
+ * time it stops, or the driver updates the members directly.  A change of one member stops all, and
+ * the others start again without it.
  *
  * A state that counts alone needs none of this, nor does one without counters, which a driver
- * does not know.  Its thread may have other states, which are stopped.  Only a thread that has
- * several states takes the slow path of the switch-in: STATE_CHECK_JOINT.
+ * does not know.  Its thread may have other states, which are stopped.  STATE_CHECK_JOINT says
+ * that there may be others, and st->cpu of a member is less than -1: see vperfctr_joint_cpu().
  *
- * st->cpu of a member is less than -1, so that its switch-out takes the slow path, too: see
- * vperfctr_joint_cpu().
+ * The kernel calls one notifier for all states of a thread, the lead's: see thread.c.
  *
- * The joint state remembers for which controls it was made, and a switch to another thread
- * with the same ones, as the threads of a program have, only starts it.  There are two, for the
- * threads of two programs.
+ * The joint state remembers for which controls it was made, in the order of the thread's states,
+ * and a switch to another thread with the same ones, as the threads of a program have, only
+ * starts it.  There are two, for the threads of two programs.
  *
  * A remote call (remote.c) may be changing another member while one is switched in.  So the
  * calls that wait for the others are executed first, or waited for: drain_calls().
@@ -48,7 +47,6 @@
 struct joint_key {
 	u64 id;
 	u32 cstatus;		/* without counters if they are held */
-	u32 nr;			/* in `last`: of the member */
 };
 
 /* Identifies no control. */
@@ -57,38 +55,62 @@ struct joint_key {
 /* A joint state, and what it was made for. */
 struct joint_set {
 	struct perfctr_cpu_state *joint; /* the joint state's */
-	unsigned int nrkeys;
-	unsigned int nrlast;	/* in `last`; 0: none are remembered */
-	bool simple;		/* perfctr_cpu_resume_parts() can resume those in `last` */
-	struct joint_key key[VPERFCTR_MAX_STATES];	/* in the order of the members */
-	/* In the order of the thread's list, with NO_ID at its end. */
-	struct joint_key last[VPERFCTR_MAX_STATES + 1];
+	u16 nrkeys;
+	bool whole;		/* they were all that were linked to a thread, and plain members */
+	bool simple;		/* likewise, and perfctr_cpu_resume_parts() can resume them */
+	struct joint_key key[VPERFCTR_MAX_STATES + 1];	/* with NO_ID at the end */
 };
 
 /* For threads of two programs that take turns on a CPU. */
 #define NR_SETS		2
 
+/* How the members count. */
+#define JOINT_DIRECT	1	/* perfctr_cpu_resume_parts() has resumed them */
+#define JOINT_WHOLE	2	/* likewise, and they are all states that are linked to current */
+
 struct joint {
+	union {
+		struct {
+			u16 nr;		/* of the members that count now */
+			u16 how;	/* JOINT_... */
+			u32 complex;	/* true unless set->simple */
+		};
+		u64 not_ready;		/* all; 0: a switch-in may start the members directly */
+	};
+	struct perfctr_cpu_state *state; /* set->joint */
 	struct joint_set *set;		/* the one that counts, or has counted last */
-	unsigned int nr;		/* of the members that count now */
-	bool direct;			/* they were resumed by perfctr_cpu_resume_parts() */
+	struct perfctr_cpu_state *part[VPERFCTR_MAX_STATES];	/* the members */
 	bool starting;
 	bool refused;			/* the CPU cannot count */
-	struct perfctr_cpu_state *part[VPERFCTR_MAX_STATES];	/* the members */
-	struct joint_set sets[NR_SETS];
-	struct perfctr_cpu_control control;	/* the place for a combination */
+	struct joint_set *sets;		/* NR_SETS */
+	struct perfctr_cpu_control *control;	/* the place for a combination */
 };
 
-static DEFINE_PER_CPU(struct joint *, joints);
+static DEFINE_PER_CPU(struct joint, joints);
 
 static __always_inline struct joint *joint_here(void)
 {
-	return *this_cpu_ptr(&joints);
+	return this_cpu_ptr(&joints);
 }
 
 static __always_inline struct perfctr_cpu_state *joint_of(const struct joint *j)
 {
-	return j->set->joint;
+	return j->state;
+}
+
+static void use_set(struct joint *j, struct joint_set *set)
+{
+	j->set = set;
+	j->state = set->joint;
+	j->complex = !set->simple;
+}
+
+/* Note for which threads find_states() may find the members of the current set. */
+static void set_whole(struct joint *j, bool whole, bool simple)
+{
+	j->set->whole = whole;
+	j->set->simple = simple;
+	j->complex = !simple;
 }
 
 /* The joint state of this CPU that counts, or has counted last. */
@@ -131,35 +153,37 @@ static bool make_joint(struct joint *j)
 	bool tsc_on = false;
 
 	set->nrkeys = 0;
-	set->simple = false;
+	set_whole(j, false, false);
 	for (i = 0; i < j->nr; i++) {
 		tsc_on |= j->part[i]->cstatus & VPERFCTR_CSTATUS_TSC;
 		if (VPERFCTR_CSTATUS_NRCTRS(j->part[i]->cstatus))
 			from[n++] = &j->part[i]->control;
 	}
-	if (perfctr_cpu_combine(&j->control, from, n, tsc_on))
+	if (perfctr_cpu_combine(j->control, from, n, tsc_on))
 		return false;
-	perfctr_cpu_update_control(set->joint, &j->control, 0);
+	perfctr_cpu_update_control(set->joint, j->control, 0);
 	/* After the driver has used it for what counts: see add_samples() in overflow.c. */
 	set->joint->control.kernel = true;
 	for (i = 0; i < j->nr; i++) {
 		set->key[i].id = j->part[i]->id;
 		set->key[i].cstatus = j->part[i]->cstatus;
 	}
+	set->key[i].id = NO_ID;
 	set->nrkeys = j->nr;
 	return true;
 }
 
-/* Forget the members, which do not count. */
+/* Forget the members, which do not count.  There is one at least. */
 static __always_inline void end_members(struct joint *j)
 {
 	struct perfctr_cpu_state **part = j->part, **end = part + j->nr;
 
-	for (; part != end; part++) {
+	do {
 		/* A CPU that sees -1 must also see the final sums: see vperfctr_cpu_of(). */
 		smp_store_release(&vperfctr_member(*part)->cpu, -1);
-	}
+	} while (++part != end);
 	j->nr = 0;
+	j->how = 0;
 }
 
 /* Stop the members on this CPU, where the driver has refused to resume the joint state. */
@@ -169,9 +193,10 @@ static noinline void refuse_members(struct joint *j)
 
 	for (i = 0; i < j->nr; i++)
 		vperfctr_enter_forbidden_cpu(member(j, i));
-	end_members(j);
-	j->set->nrlast = 0;
-	j->set->simple = false;
+	if (j->nr)
+		end_members(j);
+	vperfctr_member(joint_of(j))->pending = false;
+	set_whole(j, false, false);
 }
 
 static noinline void resume_members(struct joint *j)
@@ -179,7 +204,7 @@ static noinline void resume_members(struct joint *j)
 	struct perfctr_cpu_state *joint = joint_of(j);
 	bool made;
 
-	j->direct = false;
+	j->how = 0;
 	made = is_made_for_members(j, j->set) && perfctr_cpu_join(joint, j->part, j->nr);
 	if (!made)
 		made = make_joint(j) && perfctr_cpu_join(joint, j->part, j->nr);
@@ -202,7 +227,7 @@ static noinline void suspend_joint(struct joint *j)
 
 static __always_inline void suspend_members(struct joint *j)
 {
-	if (likely(j->direct))
+	if (likely(j->how))
 		perfctr_cpu_suspend_parts(joint_of(j), j->part, j->nr);
 	else
 		suspend_joint(j);
@@ -219,7 +244,7 @@ void vperfctr_joint_restarting(void)
 {
 	struct joint *j = joint_here();
 
-	if (!j->direct)
+	if (!j->how)
 		return;
 	suspend_members(j);
 	resume_members(j);
@@ -284,56 +309,41 @@ static void choose_set(struct joint *j)
 
 	for (i = 0; i < NR_SETS; i++) {
 		if (is_made_for_members(j, &j->sets[i])) {
-			j->set = &j->sets[i];
+			use_set(j, &j->sets[i]);
 			return;
 		}
 	}
-	j->set = &j->sets[j->set == &j->sets[0]];
-	j->set->nrlast = 0;
-	j->set->simple = false;
+	use_set(j, &j->sets[j->set == &j->sets[0]]);
+	set_whole(j, false, false);
 }
 
-/* Remember the members and their order, by which has_states() knows them. */
-static void remember_members(struct joint *j, const struct vperfctr_state *const *listed)
+/* Note that the members are all states of a thread, for find_states(). */
+static void remember_members(struct joint *j)
 {
-	struct joint_set *set = j->set;
 	bool simple = perfctr_has_parts_ops && !perfctr_cpu_sampling_ns;
-	unsigned int i, k;
-
-	for (i = 0; i < j->nr; i++) {
-		const struct perfctr_cpu_state *state = &listed[i]->cpu_state;
-
-		for (k = 0; j->part[k] != state; k++)
-			;
-		set->last[i].id = state->id;
-		set->last[i].cstatus = state->cstatus;
-		set->last[i].nr = k;
-		simple &= VPERFCTR_CSTATUS_NRCTRS(state->cstatus) &&
-			  !(state->cstatus & VPERFCTR_CSTATUS_ICTRS);
-	}
-	set->last[i].id = NO_ID;
-	set->nrlast = j->nr;
-	set->simple = simple && is_made_for_members(j, set);
-}
-
-/* The states of a thread that count together, as found by find_members(). */
-struct found {
-	const struct vperfctr_state *listed[VPERFCTR_MAX_STATES];
-	bool all;		/* all states of the thread are plain members */
-};
-
-/* Make all states of current members that may count now, but for one. */
-static void find_members(struct joint *j, struct found *found, const struct vperfctr_state *except,
-			 int cpu)
-{
-	struct vperfctr_state *st;
+	bool whole = is_made_for_members(j, j->set);
 	unsigned int i;
 
-	found->all = true;
+	for (i = 0; i < j->nr; i++)
+		simple &= VPERFCTR_CSTATUS_NRCTRS(j->part[i]->cstatus) &&
+			  !(j->part[i]->cstatus & VPERFCTR_CSTATUS_ICTRS);
+	set_whole(j, whole, whole && simple);
+}
+
+/*
+ * Make all states of current members that may count now, but for one.
+ *
+ * Return: true if all states of the thread are plain members.
+ */
+static bool find_members(struct joint *j, const struct vperfctr_state *except, int cpu)
+{
+	struct vperfctr_state *st;
+	bool all = true;
+
 	for (st = vperfctr_of(current); st; st = vperfctr_next_of(st)) {
-		found->all &= is_plain_member(st);
+		all &= is_plain_member(st);
 		if (st == except || !can_be_member(st) || st->stop) {
-			found->all = false;
+			all = false;
 			continue;
 		}
 		/* One that counts alone has been here before. */
@@ -341,74 +351,91 @@ static void find_members(struct joint *j, struct found *found, const struct vper
 			continue;
 		if (WARN_ON_ONCE(j->nr == ARRAY_SIZE(j->part)))
 			break;
-		found->listed[j->nr] = st;
-		/*
-		 * In the order of identities, not of the list: threads that have inherited the
-		 * same controls then have the same joint one.
-		 */
-		for (i = j->nr++; i && j->part[i - 1]->id > st->cpu_state.id; i--)
-			j->part[i] = j->part[i - 1];
-		j->part[i] = &st->cpu_state;
+		j->part[j->nr++] = &st->cpu_state;
 	}
+	return all;
 }
 
 /*
- * Take back what has_states() has done for the states before this one.  The list may have changed,
+ * Take back what find_states() has done for the states before this one.  The list may have changed,
  * as a remote call may be detaching the next one.
  */
-static noinline bool take_back(struct joint *j, const struct joint_set *set,
-			       const struct joint_key *end)
+static void take_back(struct joint *j, struct perfctr_cpu_state **end)
 {
-	const struct joint_key *last;
+	struct perfctr_cpu_state **part;
 
-	for (last = set->last; last != end; last++)
-		WRITE_ONCE(member(j, last->nr)->cpu, -1);	/* the sums have not changed */
-	return false;
+	for (part = j->part; part != end; part++)
+		WRITE_ONCE(vperfctr_member(*part)->cpu, -1);	/* the sums have not changed */
 }
 
 /*
- * True if the states of current have the controls of the last members of a set, in the same
- * order, and if nothing else is to be done for any of them.  They are those of the same thread,
- * or of one that has inherited the same controls.  They then are the members.
+ * Make the states of current the members if they have the controls that a set was made for, in the
+ * same order, and if nothing else is to be done for any of them.  They are those of the same
+ * thread, or of one that has inherited the same controls.
  *
  * The identity says all of a control with a-mode counters but for its TSC, which
  * perfctr_cpu_resume_parts() takes from the state.  Such a control cannot be held.
+ *
+ * Return: true; otherwise take_back() must be called, with *end.
  */
-static __always_inline bool has_states(struct joint *j, const struct joint_set *set, int cpu,
-				       bool simple)
+static __always_inline bool find_states(struct joint *j, const struct joint_set *set,
+					struct vperfctr_state *st, int cpu, bool simple,
+					struct perfctr_cpu_state ***end)
 {
-	const struct joint_key *last = set->last;
-	struct hlist_node *node = READ_ONCE(current->preempt_notifiers.first);
+	struct hlist_node *node = READ_ONCE(st->others.first);
 	const int joint_cpu = vperfctr_joint_cpu(cpu);
-	struct vperfctr_state *st;
+	struct perfctr_cpu_state **part = j->part;
+	const struct joint_key *key = set->key;
 
-	do {
+	for (;;) {
 		/* A state without an owner has a reason to stop. */
-		st = vperfctr_of_node(node);
-		if (!vperfctr_is_state(node) || !is_stopped_plain_member(st) ||
-		    last->id != st->cpu_state.id ||
-		    (!simple && last->cstatus != st->cpu_state.cstatus))
-			return take_back(j, set, last);
-		j->part[last->nr] = &st->cpu_state;
+		if (!is_stopped_plain_member(st) || key->id != st->cpu_state.id ||
+		    (!simple && key->cstatus != st->cpu_state.cstatus))
+			break;
+		*part++ = &st->cpu_state;
 		WRITE_ONCE(st->cpu, joint_cpu);
-		last++;
+		key++;
+		if (!node) {
+			if (key->id != NO_ID)
+				break;
+			j->nr = part - j->part;
+			return true;
+		}
+		st = vperfctr_of_node(node);
 		node = READ_ONCE(node->next);
-	} while (node);
-	if (last->id != NO_ID)
-		return take_back(j, set, last);
-	j->nr = set->nrlast;
-	return true;
+	}
+	*end = part;
+	return false;
 }
 
-static __always_inline bool start_set(struct joint *j, struct joint_set *set, int cpu)
+/* The driver has loaded nothing yet, and cannot resume the members directly. */
+static noinline void resume_members_here(void)
 {
-	if (!set->nrlast || !has_states(j, set, cpu, false))
+	resume_members(joint_here());
+}
+
+static __always_inline void start_directly(struct joint *j)
+{
+	j->how = JOINT_DIRECT | JOINT_WHOLE;
+	if (unlikely(!perfctr_cpu_resume_parts(joint_of(j), j->part, j->nr)))
+		resume_members_here();
+}
+
+static bool start_set(struct joint *j, struct joint_set *set, struct vperfctr_state *lead, int cpu)
+{
+	struct perfctr_cpu_state **end;
+
+	if (!set->whole)
 		return false;
-	j->set = set;
-	if (!set->simple || !perfctr_cpu_resume_parts(joint_of(j), j->part, j->nr))
-		resume_members(j);
+	if (!find_states(j, set, lead, cpu, false, &end)) {
+		take_back(j, end);
+		return false;
+	}
+	use_set(j, set);
+	if (set->simple)
+		start_directly(j);
 	else
-		j->direct = true;
+		resume_members(j);
 	return true;
 }
 
@@ -416,38 +443,52 @@ static __always_inline bool start_set(struct joint *j, struct joint_set *set, in
  * Start the states of current if a joint state was made for them, and if nothing else is to be
  * done for any of them.
  *
- * Context: as for vperfctr_start_here(), and current has a state.
+ * Context: as for vperfctr_start_here().  `lead`: current's, or NULL.
  * Return: false if they must be looked at.
  */
-static noinline bool start_again(struct joint *j, int cpu)
+static bool start_again(struct joint *j, struct vperfctr_state *lead, int cpu)
 {
 	struct joint_set *set = j->set;
 
-	if (j->nr || perfctr_cpu_sampling_ns)
+	if (!lead || j->nr || perfctr_cpu_sampling_ns)
 		return false;
 	/* A switch-in has tried the one that has counted last, if that is simple. */
-	return start_set(j, &j->sets[set == &j->sets[0]], cpu) || start_set(j, set, cpu);
+	return start_set(j, &j->sets[set == &j->sets[0]], lead, cpu) ||
+	       start_set(j, set, lead, cpu);
+}
+
+/* The slow path of vperfctr_joint_sched_in().  `end`: of find_states(). */
+static noinline void sched_in_several(struct perfctr_cpu_state **end)
+{
+	/* Not the one that was called for: a remote call may have unlinked it since then. */
+	struct vperfctr_state *lead = vperfctr_lead_of(current);
+	struct joint *j = joint_here();
+	int cpu = smp_processor_id();
+
+	take_back(j, end);
+	if (!start_again(j, lead, cpu))
+		vperfctr_several_sched_in(lead, cpu);
 }
 
 /*
- * Switch in the states of a thread.  @st is one of them that must be switched in, and no other work
- * waits for it.
+ * Start the counters of a thread that has been switched in, which has several states.
  *
- * Context: as for vperfctr_start_here().
+ * Context: preemption disabled, interrupts enabled.  An interrupt may have come before this.
  */
-void vperfctr_joint_sched_in(struct vperfctr_state *st, int cpu)
+void vperfctr_joint_sched_in(struct preempt_notifier *notifier, int cpu)
 {
-	struct joint *j = joint_here();
-	struct joint_set *set = j->set;
+	struct vperfctr_state *lead = container_of(notifier, struct vperfctr_state, notifier);
+	struct perfctr_cpu_state **end;
+	struct joint *j;
 
-	if (unlikely(!set->simple || j->nr || !has_states(j, set, cpu, true))) {
-		if (!start_again(j, cpu))
-			vperfctr_sched_in_other(st, cpu);
-		return;
-	}
-	j->direct = true;
-	if (unlikely(!perfctr_cpu_resume_parts(set->joint, j->part, j->nr)))
-		resume_members(j);
+	local_irq_disable();
+	j = joint_here();
+	end = j->part;
+	if (likely(!j->not_ready && find_states(j, j->set, lead, cpu, true, &end)))
+		start_directly(j);
+	else
+		sched_in_several(end);
+	local_irq_enable();
 }
 
 static void start_alone(struct vperfctr_state *st, int cpu)
@@ -461,10 +502,9 @@ static void start_alone(struct vperfctr_state *st, int cpu)
 /* Start the states that may count now, but for one.  None of them counts with others. */
 static void start_members(struct joint *j, const struct vperfctr_state *except, int cpu)
 {
-	struct found found;
+	bool all = find_members(j, except, cpu);
 	unsigned int i;
 
-	find_members(j, &found, except, cpu);
 	if (j->nr < 2) {
 		i = j->nr;
 		j->nr = 0;
@@ -478,8 +518,8 @@ static void start_members(struct joint *j, const struct vperfctr_state *except, 
 	}
 	choose_set(j);
 	resume_members(j);
-	if (found.all && j->nr)
-		remember_members(j, found.listed);
+	if (all && j->nr)
+		remember_members(j);
 	for (i = 0; i < j->nr; i++)
 		vperfctr_started(member(j, i));
 }
@@ -495,7 +535,7 @@ void vperfctr_joint_start(struct vperfctr_state *st)
 	int cpu = smp_processor_id();
 
 	/* A call that drain_calls() executes: its caller starts all. */
-	if (j->starting || start_again(j, cpu))
+	if (j->starting || start_again(j, vperfctr_lead_of(current), cpu))
 		return;
 	drain_calls(j, st);
 	if (vperfctr_of(current) == st && !vperfctr_next_of(st)) {
@@ -511,13 +551,27 @@ void vperfctr_joint_start(struct vperfctr_state *st)
 
 /* ---- stopping and sampling ----------------------------------------------- */
 
-/* Stop all members.  Context: the switch-out of one of them. */
-void vperfctr_joint_sched_out(void)
+/*
+ * Stop the counters of a thread that is switched out, which has several states.
+ *
+ * Context: run-queue lock held, interrupts disabled; current is still the owner.
+ */
+void vperfctr_joint_sched_out(struct preempt_notifier *notifier, struct task_struct *next)
 {
 	struct joint *j = joint_here();
 
-	suspend_members(j);
+	if (unlikely(!(j->how & JOINT_WHOLE))) {
+		vperfctr_several_sched_out(container_of(notifier, struct vperfctr_state, notifier));
+		return;
+	}
+	perfctr_cpu_suspend_parts(joint_of(j), j->part, j->nr);
 	end_members(j);
+}
+
+/* Note that current has one state more, which is no member, while the others may count. */
+void vperfctr_joint_attached(void)
+{
+	joint_here()->how &= ~JOINT_WHOLE;
 }
 
 /* Stop all members, if there are any.  Context: as for vperfctr_stop(). */
@@ -547,7 +601,7 @@ void vperfctr_joint_sample(void)
 {
 	struct joint *j = joint_here();
 
-	if (j->direct) {
+	if (j->how) {
 		perfctr_cpu_sample_parts(joint_of(j), j->part, j->nr);
 		return;
 	}
@@ -635,7 +689,7 @@ bool vperfctr_can_combine(const struct perfctr_cpu_control *const *controls, uns
 			from[nr] = control_for(controls[i], kind);
 			nr += !!from[nr];
 		}
-		if (nr > 1 && perfctr_cpu_combine(&joint_here()->control, from, nr, false))
+		if (nr > 1 && perfctr_cpu_combine(joint_here()->control, from, nr, false))
 			return false;
 	}
 	return true;
@@ -649,14 +703,16 @@ static void free_joints(void)
 	int cpu;
 
 	for_each_possible_cpu(cpu) {
-		struct joint **place = per_cpu_ptr(&joints, cpu), *j = *place;
+		struct joint *j = per_cpu_ptr(&joints, cpu);
 
-		for (i = 0; j && i < NR_SETS; i++) {
+		for (i = 0; j->sets && i < NR_SETS; i++) {
 			if (j->sets[i].joint)
 				vperfctr_put(vperfctr_member(j->sets[i].joint));
 		}
-		kfree(j);
-		*place = NULL;
+		kfree(j->sets);
+		kfree(j->control);
+		j->sets = NULL;
+		j->control = NULL;
 	}
 }
 
@@ -678,16 +734,17 @@ int __init vperfctr_joint_init(void)
 	int cpu;
 
 	for_each_possible_cpu(cpu) {
-		struct joint *j = kzalloc(sizeof(*j), GFP_KERNEL);
+		struct joint *j = per_cpu_ptr(&joints, cpu);
 
-		*per_cpu_ptr(&joints, cpu) = j;
-		if (!j)
+		j->sets = kcalloc(NR_SETS, sizeof(*j->sets), GFP_KERNEL);
+		j->control = kzalloc(sizeof(*j->control), GFP_KERNEL);
+		if (!j->sets || !j->control)
 			goto no_memory;
-		j->set = &j->sets[0];
 		for (i = 0; i < NR_SETS; i++) {
 			if (init_set(&j->sets[i]))
 				goto no_memory;
 		}
+		use_set(j, &j->sets[0]);
 	}
 	return 0;
 

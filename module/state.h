@@ -202,6 +202,9 @@ struct vperfctr_state {
 	u64 children[1 + VPERFCTR_MAX_CTRS];	/* struct vperfctr_sums */
 	struct vperfctr_soft_sums soft_children;
 
+	/* The lead of several states of a thread: the notifiers of the others.  See thread.c. */
+	struct hlist_head others;
+
 	/* A context switch needs one cache line, up to cpu_state.control.regs.enable. */
 	struct preempt_notifier notifier ____cacheline_aligned;
 	union {

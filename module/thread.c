@@ -4,13 +4,16 @@
  * switches do to the state.
  *
  * The task has no pointer to the state: the link is the state's preempt notifier on
- * the task's list.  A remote call (remote.c) that detaches a running thread's state may
- * leave the notifier there, with a state that has no owner.  The thread removes it when it
- * is next switched out, or makes another state.
+ * the task's list.  If a thread has several states, only the notifier of one is there, the
+ * lead.  Those of the others are in a list of the lead, so that the kernel calls one for all.
+ * A remote call (remote.c) that detaches a running thread's state may leave the notifier
+ * linked, with a state that has no owner.  The thread removes it when it is next switched
+ * out, or makes another state.
  *
- * The kernel has no lock for that list.  KVM changes that of current, in process context
- * with preemption disabled.  The kernel threads of arch/x86/cr4-pce.c, which have no
- * states, do the same.  So each change must exclude two kinds of others.
+ * The kernel has no lock for the task's list.  KVM changes that of current, in process
+ * context with preemption disabled.  The kernel threads of arch/x86/cr4-pce.c, which have no
+ * states, do the same.  So each change, also of the lead's list, must exclude two kinds of
+ * others.
  *
  * The thread's own, and its walks:
  *
@@ -253,6 +256,69 @@ void vperfctr_sample_owner(struct vperfctr_state *st)
 		smp_call_function_single(cpu, sample_if_here, st, 1);
 }
 
+/* ---- the list of notifiers ---------------------------------------------- */
+
+static void vperfctr_sched_out(struct preempt_notifier *notifier, struct task_struct *next);
+static void vperfctr_sched_in(struct preempt_notifier *notifier, int cpu);
+
+/*
+ * The operations of a lead: it is the thread's only state, or one of several.  The notifiers of
+ * the others have none.  If perfctr_remembers, both announce a switch.
+ */
+static struct preempt_ops alone_ops = {
+	.sched_in	= vperfctr_sched_in,
+	.sched_out	= vperfctr_sched_out,
+};
+
+static struct preempt_ops several_ops = {
+	.sched_in	= vperfctr_joint_sched_in,
+	.sched_out	= vperfctr_joint_sched_out,
+};
+
+/*
+ * Find the state that has its notifier in a thread's list.  It may be detached.
+ *
+ * Context: as for vperfctr_of(); KVM could otherwise change the list meanwhile.
+ */
+struct vperfctr_state *vperfctr_lead_of(const struct task_struct *task)
+{
+	struct hlist_node *node = READ_ONCE(task->preempt_notifiers.first);
+	const struct preempt_ops *ops;
+
+	for (; node; node = READ_ONCE(node->next)) {
+		ops = READ_ONCE(hlist_entry(node, struct preempt_notifier, link)->ops);
+		if (likely(ops == &alone_ops) || ops == &several_ops)
+			return vperfctr_of_node(node);
+	}
+	return NULL;
+}
+
+/*
+ * Return the state whose notifier is linked after that of this one, or NULL.
+ *
+ * An interrupt before the sched_in may come here while a remote call lets this state take the place
+ * of the lead, which has no owner any more.  It sees the old link, or the operations of a lead, or
+ * both, and then all that second_to_lead() has changed before.
+ */
+static __always_inline struct vperfctr_state *linked_after(const struct vperfctr_state *st)
+{
+	/* Acquire: the operations that came before a new link. */
+	struct hlist_node *node = smp_load_acquire(&st->notifier.link.next);
+
+	/* Acquire: the list that came before a lead's operations. */
+	if (smp_load_acquire(&st->notifier.ops))
+		node = READ_ONCE(st->others.first);
+	return node ? vperfctr_of_node(node) : NULL;
+}
+
+/* Return the first state from this one on that is attached, or NULL. */
+static __always_inline struct vperfctr_state *attached_from(struct vperfctr_state *st)
+{
+	while (st && unlikely(!READ_ONCE(st->owner)))
+		st = linked_after(st);
+	return st;
+}
+
 /* ---- context switches --------------------------------------------------- */
 
 /*
@@ -263,7 +329,7 @@ void vperfctr_sample_owner(struct vperfctr_state *st)
  */
 static noinline void reap_notifier(struct vperfctr_state *st)
 {
-	/* The walk of the list that has found it continues. */
+	/* The walk of the task's list, or the lead's, that has found it continues. */
 	set_bit(STATE_LATE_FREE, &st->bits);
 	set_bit(STATE_REAPED, &st->bits);
 	if (vperfctr_unlink_notifier(st, current))
@@ -275,27 +341,41 @@ static void reap_work(struct irq_work *work)
 	vperfctr_finish_detach_later(container_of(work, struct vperfctr_state, reap_work));
 }
 
+static __always_inline void switch_out(struct vperfctr_state *st)
+{
+	if (likely(st->cpu >= 0))
+		vperfctr_stop(st);
+	else if (unlikely(!READ_ONCE(st->owner)))
+		reap_notifier(st);
+}
+
 /*
- * Stop the counters when the owner is switched out.
+ * Stop the counters when the owner is switched out, which has no other state.
  *
  * Context: run-queue lock held, interrupts disabled; current is still the owner.
  */
 static void vperfctr_sched_out(struct preempt_notifier *notifier, struct task_struct *next)
 {
-	struct vperfctr_state *st = container_of(notifier, struct vperfctr_state, notifier);
+	switch_out(container_of(notifier, struct vperfctr_state, notifier));
+}
 
-	if (likely(st->cpu >= 0))
-		vperfctr_stop(st);
-	else if (vperfctr_is_joint(st))
-		vperfctr_joint_sched_out();
-	else if (unlikely(!READ_ONCE(st->owner)))
-		reap_notifier(st);
+/* Stop the counters of all states of a thread, by the slow path.  Context: as above. */
+void vperfctr_several_sched_out(struct vperfctr_state *lead)
+{
+	struct vperfctr_state *st, *next;
+
+	vperfctr_joint_leave();
+	for (st = lead; st; st = next) {
+		next = linked_after(st);	/* this one may be unlinked */
+		switch_out(st);
+	}
 }
 
 /* Switch in a state by the slow path.  An interrupt may have started the counters before. */
-noinline void vperfctr_sched_in_other(struct vperfctr_state *st, int cpu)
+static noinline void sched_in_slowly(struct vperfctr_state *st, int cpu)
 {
-	if (READ_ONCE(st->remote))
+	/* Acquire: if the call is over, all of it is visible, also a change of the lead. */
+	if (smp_load_acquire(&st->remote))
 		vperfctr_run_call(st, true);
 	st->checks &= ~STATE_CHECK_STARTED;
 	if (st->cpu < 0)
@@ -303,7 +383,21 @@ noinline void vperfctr_sched_in_other(struct vperfctr_state *st, int cpu)
 }
 
 /*
- * Start the counters when the owner has been switched in.
+ * Switch in all states of a thread by the slow path.  A remote call may unlink some of them, while
+ * this waits for it: their links remain, also that of a lead to the next one.
+ *
+ * Context: as for vperfctr_start_here().
+ */
+void vperfctr_several_sched_in(struct vperfctr_state *lead, int cpu)
+{
+	struct vperfctr_state *st;
+
+	for (st = lead; st; st = linked_after(st))
+		sched_in_slowly(st, cpu);
+}
+
+/*
+ * Start the counters when the owner has been switched in, which has no other state.
  *
  * Context: preemption disabled, interrupts enabled.  An interrupt may come before this:
  * it finds the owner as current, and its counters not resumed.
@@ -311,16 +405,12 @@ noinline void vperfctr_sched_in_other(struct vperfctr_state *st, int cpu)
 static void vperfctr_sched_in(struct preempt_notifier *notifier, int cpu)
 {
 	struct vperfctr_state *st = container_of(notifier, struct vperfctr_state, notifier);
-	u32 slow;
 
 	local_irq_disable();
-	slow = READ_ONCE(st->slow);
-	if (likely(!slow))
+	if (vperfctr_starts_fast(st))
 		vperfctr_start_here(st, cpu);
-	else if (slow != STATE_SLOW_JOINT)
-		vperfctr_sched_in_other(st, cpu);
-	else if (!vperfctr_is_joint(st))
-		vperfctr_joint_sched_in(st, cpu);	/* else another state has started it */
+	else
+		sched_in_slowly(st, cpu);
 	local_irq_enable();
 }
 
@@ -339,11 +429,27 @@ static void announced_sched_in(struct preempt_notifier *notifier, int cpu)
 	perfctr_cpu_switching(false);
 }
 
-/* Replaced by those that announce a switch if perfctr_remembers. */
-struct preempt_ops vperfctr_preempt_ops = {
-	.sched_in	= vperfctr_sched_in,
-	.sched_out	= vperfctr_sched_out,
-};
+static void announced_joint_sched_out(struct preempt_notifier *notifier, struct task_struct *next)
+{
+	perfctr_cpu_switching(true);
+	vperfctr_joint_sched_out(notifier, next);
+	perfctr_cpu_switching(false);
+}
+
+static void announced_joint_sched_in(struct preempt_notifier *notifier, int cpu)
+{
+	perfctr_cpu_switching(true);
+	vperfctr_joint_sched_in(notifier, cpu);
+	perfctr_cpu_switching(false);
+}
+
+static void __init announce_switches(void)
+{
+	alone_ops.sched_in = announced_sched_in;
+	alone_ops.sched_out = announced_sched_out;
+	several_ops.sched_in = announced_joint_sched_in;
+	several_ops.sched_out = announced_joint_sched_out;
+}
 
 /* ---- attaching and detaching -------------------------------------------- */
 
@@ -429,7 +535,7 @@ static void look_beside(struct beside *b, const struct task_struct *task)
 	const struct vperfctr_state *st;
 	unsigned long flags;
 
-	/* An attached state has its notifier there. */
+	/* An attached state has its notifier there, or the lead has. */
 	if (hlist_empty(&task->preempt_notifiers))
 		return;
 	raw_spin_lock_irqsave(&bucket->lock, flags);
@@ -648,23 +754,6 @@ void vperfctr_used_ctrs(struct vperfctr_ctr_set *own, struct vperfctr_ctr_set *o
 
 /* ---- the states of a thread ----------------------------------------------- */
 
-/* Find the first attached state from this link of a list of notifiers on. */
-static __always_inline struct vperfctr_state *first_from(struct hlist_node *node)
-{
-	struct preempt_notifier *notifier;
-	struct vperfctr_state *st;
-
-	for (; node; node = READ_ONCE(node->next)) {
-		notifier = hlist_entry(node, struct preempt_notifier, link);
-		if (notifier->ops != &vperfctr_preempt_ops)
-			continue;
-		st = container_of(notifier, struct vperfctr_state, notifier);
-		if (likely(READ_ONCE(st->owner)))
-			return st;
-	}
-	return NULL;
-}
-
 /*
  * Find the first state of a thread by its list of notifiers, and the next one.
  *
@@ -674,12 +763,12 @@ static __always_inline struct vperfctr_state *first_from(struct hlist_node *node
  */
 struct vperfctr_state *vperfctr_of(struct task_struct *task)
 {
-	return first_from(READ_ONCE(task->preempt_notifiers.first));
+	return attached_from(vperfctr_lead_of(task));
 }
 
 struct vperfctr_state *vperfctr_next_of(struct vperfctr_state *st)
 {
-	return first_from(READ_ONCE(st->notifier.link.next));
+	return attached_from(linked_after(st));
 }
 
 /* True if the state is still attached after the call that waits for it, if there is one. */
@@ -714,25 +803,23 @@ struct vperfctr_state *vperfctr_of_current(void)
 }
 
 /*
- * Remove the notifiers of detached states from current's list.
+ * Remove the notifiers of detached states from the lists of current and its lead.
  *
  * Context: process context, interrupts disabled.
  */
 void vperfctr_reap_current(void)
 {
-	struct preempt_notifier *notifier;
-	struct hlist_node *next;
-	struct vperfctr_state *st;
+	struct vperfctr_state *st, *next;
 
-	hlist_for_each_entry_safe(notifier, next, &current->preempt_notifiers, link) {
-		st = container_of(notifier, struct vperfctr_state, notifier);
-		if (notifier->ops == &vperfctr_preempt_ops && !READ_ONCE(st->owner))
+	for (st = vperfctr_lead_of(current); st; st = next) {
+		next = linked_after(st);
+		if (!READ_ONCE(st->owner))
 			reap_notifier(st);
 	}
 }
 
 /* Let the states of a thread count together with one that is about to be attached. */
-static noinline void begin_joint(struct vperfctr_state *st, struct task_struct *task)
+static void begin_joint(struct vperfctr_state *st, struct task_struct *task)
 {
 	struct vperfctr_state *other;
 
@@ -745,24 +832,50 @@ static noinline void begin_joint(struct vperfctr_state *st, struct task_struct *
 }
 
 /*
- * Link the notifier of a state as the first one in the list of a thread.  Its pprev is set already.
- * preempt_notifier_register() supports only current, and has no lock.  See the top of this file
- * for what excludes other changes.
+ * Link the notifier of a state as the last one in the list of the thread's lead, if there is one.
+ * So the threads of a program, which inherit the same states, have them in the same order.
+ *
+ * Context: as for link_notifier().
+ */
+static noinline bool link_beside(struct vperfctr_state *st, struct task_struct *task)
+{
+	struct vperfctr_state *lead = vperfctr_lead_of(task);
+	struct hlist_node **place;
+
+	if (!lead)
+		return false;
+	for (place = &lead->others.first; *place; place = &(*place)->next)
+		;
+	st->notifier.ops = NULL;
+	st->notifier.link.pprev = place;
+	/* As in link_notifier(): a walk that finds the node finds that it ends there. */
+	smp_store_release(place, &st->notifier.link);
+	WRITE_ONCE(lead->notifier.ops, &several_ops);
+	begin_joint(st, task);		/* passes over this one, which has no owner yet */
+	if (task == current)
+		vperfctr_joint_attached();
+	return true;
+}
+
+/*
+ * Link the notifier of a state as the first one in the list of a thread, unless that has others.
+ * Its pprev is set already.  preempt_notifier_register() supports only current, and has no lock.
+ * See the top of this file for what excludes other changes.
  *
  * Context: the bucket's lock is held.
- * Return: true if the list had another one.
  */
-static __always_inline bool link_notifier(struct vperfctr_state *st, struct task_struct *task)
+static __always_inline void link_notifier(struct vperfctr_state *st, struct task_struct *task)
 {
 	struct hlist_node *first = task->preempt_notifiers.first;
 
+	if (unlikely(first)) {
+		if (link_beside(st, task))
+			return;
+		WRITE_ONCE(first->pprev, &st->notifier.link.next);
+	}
 	st->notifier.link.next = first;
 	/* A walk that finds the node finds its link to the next one. */
 	smp_store_release(&task->preempt_notifiers.first, &st->notifier.link);
-	if (likely(!first))
-		return false;
-	WRITE_ONCE(first->pprev, &st->notifier.link.next);
-	return true;
 }
 
 /*
@@ -778,7 +891,7 @@ void vperfctr_attach(struct vperfctr_state *st, struct task_struct *task)
 
 	lockdep_assert_irqs_disabled();
 	vperfctr_get(st);
-	preempt_notifier_init(&st->notifier, &vperfctr_preempt_ops);
+	preempt_notifier_init(&st->notifier, &alone_ops);
 	init_irq_work(&st->sigill_work, send_sigill);
 	/* Hard: sched_out queues it, and must not wake the thread that would call it. */
 	vperfctr_init_hard_work(&st->reap_work, reap_work);
@@ -788,8 +901,7 @@ void vperfctr_attach(struct vperfctr_state *st, struct task_struct *task)
 	/* Threads of all users meet at the lock: what needs none comes before. */
 	st->notifier.link.pprev = &task->preempt_notifiers.first;
 	raw_spin_lock(&bucket->lock);
-	if (unlikely(link_notifier(st, task)))
-		begin_joint(st, task);	/* passes over this one, which has no owner yet */
+	link_notifier(st, task);
 	WRITE_ONCE(st->owner, task);
 	hlist_add_head(&st->by_owner, &bucket->states);
 	raw_spin_unlock(&bucket->lock);
@@ -836,27 +948,78 @@ void vperfctr_detach(struct vperfctr_state *st, bool missed)
 	raw_spin_unlock(&bucket->lock);
 }
 
-/* Unlink a notifier: see vperfctr_unlink_notifier().  Context: the bucket's lock is held. */
-static bool unlink_notifier(struct vperfctr_state *st)
+/*
+ * Prepare the second of several states to take the place of the lead.
+ *
+ * Return: the link of its notifier.
+ */
+static noinline struct hlist_node *second_to_lead(struct vperfctr_state *lead)
 {
-	struct hlist_node *next = st->notifier.link.next, **pprev = st->notifier.link.pprev;
+	struct hlist_node *node = lead->others.first, *third = node->next;
+	struct vperfctr_state *st = vperfctr_of_node(node);
 
-	if (!pprev)
-		return false;
+	WRITE_ONCE(st->others.first, third);
+	if (third)
+		third->pprev = &st->others.first;
+	/* Released, as the next store: see linked_after(). */
+	smp_store_release(&st->notifier.ops, third ? &several_ops : &alone_ops);
+	/* A walk that finds this link finds the operations. */
+	smp_store_release(&node->next, lead->notifier.link.next);
+	if (node->next)
+		WRITE_ONCE(node->next->pprev, &node->next);
+	return node;
+}
+
+/*
+ * Replace the link to a notifier by that to the next one.
+ *
+ * The thread does not wait for a remote call that it does not see any more.  So all of the
+ * detachment comes first: see vperfctr_apply().
+ */
+static __always_inline void unlink_to(struct vperfctr_state *st, struct hlist_node *next)
+{
+	struct hlist_node **pprev = st->notifier.link.pprev;
+
 	st->notifier.link.pprev = NULL;
 	if (next)
 		WRITE_ONCE(next->pprev, pprev);
-	/*
-	 * The thread does not wait for a remote call that it does not see any more.
-	 * So all of the detachment comes first: see vperfctr_apply().
-	 */
+	/* Released, as what is said above. */
 	smp_store_release(pprev, next);
+}
+
+/* Unlink the notifier of one of several states: the lead's, or another one's. */
+static noinline void unlink_of_several(struct vperfctr_state *st, struct task_struct *task)
+{
+	struct vperfctr_state *lead;
+
+	if (st->notifier.ops) {
+		unlink_to(st, second_to_lead(st));
+		return;
+	}
+	lead = vperfctr_lead_of(task);	/* later the thread may run, and change its list */
+	unlink_to(st, st->notifier.link.next);
+	if (hlist_empty(&lead->others)) {
+		/* A switch-in that finds the lead alone does not look for others. */
+		smp_store_release(&lead->notifier.ops, &alone_ops);
+	}
+}
+
+/* Unlink a notifier: see vperfctr_unlink_notifier().  Context: the bucket's lock is held. */
+static __always_inline bool unlink_notifier(struct vperfctr_state *st, struct task_struct *task)
+{
+	if (!st->notifier.link.pprev)
+		return false;
+	if (likely(st->notifier.ops == &alone_ops))
+		unlink_to(st, st->notifier.link.next);
+	else
+		unlink_of_several(st, task);
 	return true;
 }
 
 /*
  * Unlink the notifier of a detached state from the list of the thread that it was attached
- * to.  Its own link remains, as the thread may be in the middle of a walk that has found it.
+ * to.  Its own link remains, as the thread may be in the middle of a walk that has found it, and
+ * so does a lead's link to the next one.
  *
  * Context: interrupts disabled; the thread is current and not in the middle of a change of
  * its list, or a remote call excludes it.
@@ -870,7 +1033,7 @@ bool vperfctr_unlink_notifier(struct vperfctr_state *st, struct task_struct *tas
 	lockdep_assert_irqs_disabled();
 	/* Other CPUs may change the list of a thread that does not run: see the top. */
 	raw_spin_lock(&bucket->lock);
-	linked = unlink_notifier(st);
+	linked = unlink_notifier(st, task);
 	raw_spin_unlock(&bucket->lock);
 	return linked;
 }
@@ -883,7 +1046,7 @@ void vperfctr_detach_current(struct vperfctr_state *st, bool missed)
 	stop_for_good(st, missed);
 	raw_spin_lock(&bucket->lock);
 	forget_owner(st);
-	unlink_notifier(st);
+	unlink_notifier(st, current);
 	raw_spin_unlock(&bucket->lock);
 }
 
@@ -1026,10 +1189,8 @@ int __init vperfctr_thread_init(void)
 	sampling_init();
 	vperfctr_clock_init();
 	perfctr_cpu_set_restart(restarting, restarted);
-	if (perfctr_remembers) {
-		vperfctr_preempt_ops.sched_in = announced_sched_in;
-		vperfctr_preempt_ops.sched_out = announced_sched_out;
-	}
+	if (perfctr_remembers)
+		announce_switches();
 	err = vperfctr_joint_init();
 	if (err)
 		destroy_workqueue(vperfctr_wq);

@@ -12,6 +12,7 @@
 /* thread.c */
 int vperfctr_thread_init(void);
 void vperfctr_thread_exit(void);
+struct vperfctr_state *vperfctr_lead_of(const struct task_struct *task);
 struct vperfctr_state *vperfctr_of(struct task_struct *task);
 struct vperfctr_state *vperfctr_next_of(struct vperfctr_state *st);
 struct vperfctr_state *vperfctr_next_of_current(struct vperfctr_state *st);
@@ -38,7 +39,8 @@ void vperfctr_finish_detach_later(struct vperfctr_state *st);
 void vperfctr_flush_detached(struct vperfctr_state *st);
 void vperfctr_start_other(struct vperfctr_state *st, int cpu);
 void vperfctr_started(struct vperfctr_state *st);
-void vperfctr_sched_in_other(struct vperfctr_state *st, int cpu);
+void vperfctr_several_sched_in(struct vperfctr_state *lead, int cpu);
+void vperfctr_several_sched_out(struct vperfctr_state *lead);
 bool vperfctr_enters_cpu(struct vperfctr_state *st, int cpu);
 void vperfctr_enter_forbidden_cpu(struct vperfctr_state *st);
 void vperfctr_sample_here(struct vperfctr_state *st);
@@ -61,8 +63,9 @@ void vperfctr_joint_exit(void);
 void vperfctr_joint_start(struct vperfctr_state *st);
 void vperfctr_joint_stop(struct vperfctr_state *st);
 void vperfctr_joint_leave(void);
-void vperfctr_joint_sched_in(struct vperfctr_state *st, int cpu);
-void vperfctr_joint_sched_out(void);
+void vperfctr_joint_attached(void);
+void vperfctr_joint_sched_in(struct preempt_notifier *notifier, int cpu);
+void vperfctr_joint_sched_out(struct preempt_notifier *notifier, struct task_struct *next);
 void vperfctr_joint_sample(void);
 void vperfctr_joint_refused(void);
 void vperfctr_joint_restarted(void);
@@ -74,18 +77,10 @@ struct vperfctr_state *vperfctr_joint_here(void);
 bool vperfctr_can_combine(const struct perfctr_cpu_control *const *controls, unsigned int n);
 struct vperfctr_ctr_set vperfctr_ctrs_of(const struct perfctr_cpu_control *control);
 
-extern struct preempt_ops vperfctr_preempt_ops;
-
 /* Return the state of a link in a list of notifiers, which is one of ours. */
 static __always_inline struct vperfctr_state *vperfctr_of_node(struct hlist_node *node)
 {
 	return container_of(node, struct vperfctr_state, notifier.link);
-}
-
-/* True if a link in a list of notifiers is one of ours. */
-static __always_inline bool vperfctr_is_state(struct hlist_node *node)
-{
-	return hlist_entry(node, struct preempt_notifier, link)->ops == &vperfctr_preempt_ops;
 }
 
 /* Return the state that a member of a joint state belongs to. */

@@ -18,6 +18,16 @@ static int control_counter(int fd, unsigned int nr, u32 flags)
 	return user_ioctl(fd, VPERFCTR_CONTROL, &control);
 }
 
+static int control_time(int fd)
+{
+	struct vperfctr_control control;
+	struct vperfctr_ctr ctr;
+
+	sim_fill_control(&control, &ctr, 0);
+	control.nractrs = 0;
+	return user_ioctl(fd, VPERFCTR_CONTROL, &control);
+}
+
 static int control_period(int fd, unsigned int nr, u64 period, int sig)
 {
 	struct vperfctr_control control;
@@ -136,6 +146,17 @@ static void count_pair(void *arg)
 	user_work(20);
 	check("the own state", own, own_before);
 	check_other("the observer", other, before, &events);
+	/* A state that counts time only, and starts while the others count. */
+	fd[0] = open_observer(VPERFCTR_OPEN_TRANSIENT);
+	must(control_time(fd[0]));
+	user_sleep(50);
+	must(user_ioctl(fd[0], VPERFCTR_SUSPEND, NULL));
+	user_sleep(50);
+	must(user_ioctl(fd[0], VPERFCTR_RESUME, NULL));
+	user_sleep(50);
+	check("the own state", own, own_before);
+	check_other("the observer", other, before, &events);
+	user_close(fd[0]);
 	/* The limit. */
 	for (i = 0; i < VPERFCTR_MAX_STATES - 2; i++)
 		fd[i] = open_observer(VPERFCTR_OPEN_TRANSIENT);
@@ -237,6 +258,7 @@ static void count_child(void *arg)
 	user_work(10);
 	own = sim_open(0, VPERFCTR_OPEN_CREAT);
 	/* One that has inherited its parent's has it already. */
+	sim_require((own == -EEXIST) == !arg, "a child's own state: %d", own);
 	if (own == -EEXIST)
 		own = must(sim_open(0, 0));
 	else
@@ -400,17 +422,28 @@ void sim_beside_mapped(void)
 /* ---- a set that comes and goes ------------------------------------------------------------- */
 
 static struct task_struct *counted;
-static bool counted_is_ready, counted_may_end;
+static bool counted_is_ready, counted_may_end, own_is_first;
 
 static void count_while_attached(void *arg)
 {
-	int own = must(sim_open(0, VPERFCTR_OPEN_CREAT));
+	unsigned int i;
 	u64 before;
+	int own;
 
+	if (!own_is_first) {
+		WRITE_ONCE(counted_is_ready, true);
+		/* The lead comes before KVM's notifier or after it, and ends. */
+		for (i = 0; i < 10; i++)
+			user_run_guest(i * 12);
+	}
+	own = must(sim_open(0, VPERFCTR_OPEN_CREAT));
 	must(control_counter(own, 0, 0));
 	before = current->sim->executed;
 	WRITE_ONCE(counted_is_ready, true);
 	while (!READ_ONCE(counted_may_end)) {
+		/* KVM changes the list that the lead is in. */
+		if (sim_random(2))
+			user_run_vcpu(7);
 		user_work(7);
 		if (sim_random(2))
 			user_sleep(sim_random(200));
@@ -437,9 +470,11 @@ static void attach_observers(void *arg)
 		user_work(5);
 	req.tid = counted->pid;
 	req.mem_fd = user_open_mem(counted);
-	fd[0] = user_device_ioctl(VPERFCTR_ATTACH, &req);
-	sim_require(fd[0] == -EADDRINUSE, "ATTACH with a counter that is used: %ld", fd[0]);
-	/* The thread finds the last one first, and the others may be about to end then. */
+	if (own_is_first) {
+		fd[0] = user_device_ioctl(VPERFCTR_ATTACH, &req);
+		sim_require(fd[0] == -EADDRINUSE, "ATTACH with a counter that is used: %ld", fd[0]);
+	}
+	/* The thread finds the first one first, and the others may be about to end then. */
 	for (i = 0; i < 12; i++) {
 		ctr.map = 1 + i % 3;
 		before = counted->sim->executed;
@@ -465,8 +500,16 @@ static void attach_observers(void *arg)
 
 void sim_beside_attach(void)
 {
-	counted = sim_process("counted", 1000, count_while_attached, NULL);
-	user_wait(sim_process("attaches", 1000, attach_observers, NULL));
+	unsigned int i;
+
+	*sim_param_max_stops_per_second = 0;
+	for (i = 0; i < 2; i++) {
+		own_is_first = i;
+		counted_is_ready = false;
+		counted_may_end = false;
+		counted = sim_process("counted", 1000, count_while_attached, NULL);
+		user_wait(sim_process("attaches", 1000, attach_observers, NULL));
+	}
 }
 
 /* ---- competitors for a thread's counters ---------------------------------------------------- */
@@ -561,7 +604,8 @@ static void control_as_monitor(void *arg)
 			sim_require(fd >= 0 || fd == -ESRCH || fd == -EPERM, "OPEN: %ld", fd);
 		}
 		if (fd >= 0) {
-			err = control_counter(fd, i % 2, 0);
+			/* One that does not count ends without a stop of the others. */
+			err = i % 3 ? control_counter(fd, i % 2, 0) : 0;
 			sim_require(!err || err == -EADDRINUSE || err == -ESRCH || err == -EPERM, "CONTROL: %ld", err);
 			check_competitor("the monitor's state", fd, NULL);
 		}

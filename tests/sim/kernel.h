@@ -824,6 +824,7 @@ void sim_free(const void *p);
 #define kmalloc(size, gfp)	sim_alloc(size, gfp, __FILE__, __LINE__)
 #define kzalloc(size, gfp)	sim_alloc(size, (gfp) | __GFP_ZERO, __FILE__, __LINE__)
 #define BITS_TO_LONGS(n)	DIV_ROUND_UP(n, BITS_PER_LONG)
+#define kcalloc(n, size, gfp)	kzalloc((n) * (size), gfp)
 #define kvcalloc(n, size, gfp)	kzalloc((n) * (size), gfp)
 #define kvmalloc_array(n, size, gfp) kmalloc((n) * (size), gfp)
 #define kvzalloc(size, gfp)	kzalloc(size, gfp)

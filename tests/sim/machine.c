@@ -1703,6 +1703,7 @@ static void fire_sched_out(struct task_struct *prev, struct task_struct *next)
 		sim_callback("sched_out");
 		n->ops->sched_out(n, next);
 	}
+	sim_check_switched_out(prev);
 	sim_check_context(&context, "sched_out()");
 }
 

@@ -17,6 +17,9 @@
  *	excludes nothing: its parent may change the list, and at the same time the close
  *	of what was attached to it.  A task that is being switched in, and whose notifiers
  *	have not all been called, is like that, too.
+ *
+ * If a thread has several states, only the lead's notifier is in the task's list.  The module links
+ * the others to the lead, and changes that list under the same rules.
  */
 #include "sim.h"
 
@@ -136,15 +139,22 @@ void sim_first_notifier_change(void *head)
 	check_change(find_task(head));
 }
 
+/* Go from a link to the first one of its list.  Return: that. */
+static struct hlist_node *first_link(struct hlist_node *node)
+{
+	/* Not the first: a node begins with its link, and knows the place of the one to it. */
+	while (!find_task(node) && node->pprev && *node->pprev == node)
+		node = (struct hlist_node *)node->pprev;
+	return node;
+}
+
 void sim_notifiers_change(void *link)
 {
-	struct sim_task *t = find_task(link);
-	struct hlist_node *node = link;
+	struct hlist_node *first = first_link(link);
 
-	/* Not the first: a node begins with its link, and knows the place of the one to it. */
-	while (!t && node->pprev && *node->pprev == node) {
-		t = find_task(node->pprev);
-		node = (struct hlist_node *)node->pprev;
-	}
-	check_change(t);
+	/* The list of a lead changes under the rules for the task's list, in which the lead is. */
+	if (!find_task(first))
+		first = first_link(sim_lead_of_list(first));
+	sim_require(find_task(first), "a link is changed that is in no task's list");
+	check_change(find_task(first));
 }

@@ -1284,15 +1284,18 @@ static void vcpu_put(struct preempt_notifier *n)
 	next = n->link.next;
 	pprev = n->link.pprev;
 	SIM_STEP("vcpu_put");
+	sim_require(*pprev == &n->link, "KVM's notifier has been lost");
 	*pprev = next;
 	SIM_STEP("vcpu_put, the notifier is not linked");
 	if (next)
 		next->pprev = pprev;
+	/* As LIST_POISON1: another CPU must not be walking this list. */
+	n->link.next = (struct hlist_node *)0x100;
 	preempt_enable();
 }
 
-/* KVM_RUN of such a program, which exits at once. */
-void user_run_vcpu(u64 instructions)
+/* KVM_RUN, of that many steps; the thread may lose its CPU at some of them. */
+void user_run_guest(unsigned int steps)
 {
 	struct preempt_notifier n;
 
@@ -1300,9 +1303,21 @@ void user_run_vcpu(u64 instructions)
 	preempt_notifier_inc();
 	vcpu_load(&n);
 	SIM_STEP("KVM_RUN");
+	while (steps--) {
+		if (steps % 32)
+			SIM_STEP("KVM_RUN");
+		else
+			sim_may_lose_cpu("KVM_RUN");
+	}
 	vcpu_put(&n);
 	preempt_notifier_dec();
 	sim_return_to_user();
+}
+
+/* The same of a program that exits at once. */
+void user_run_vcpu(u64 instructions)
+{
+	user_run_guest(0);
 	user_work(instructions);
 }
 

@@ -273,6 +273,8 @@ void sim_may_lose_cpu(const char *what);
 void sim_watch_notifiers(struct sim_task *t);
 void sim_forget_notifiers(struct sim_task *t);
 void sim_begins_to_run(struct sim_task *t);	/* all of its notifiers have been called */
+struct hlist_node *sim_lead_of_list(void *first);	/* states.c: of a list of its others */
+void sim_check_switched_out(struct task_struct *task);
 
 /* ---- store buffers (stores.c); see also kernel.h -------------------------------- */
 
@@ -389,6 +391,7 @@ void user_set_namespaces(void);		/* a user and a PID namespace of its own */
 void user_suspend(void);		/* the system, to RAM */
 void user_patch_code(void);		/* of the kernel, as for a BPF program or a static key */
 void user_work(u64 instructions);
+void user_run_guest(unsigned int steps);
 void user_run_vcpu(u64 instructions);	/* the same in a virtual machine */
 void user_sleep(u64 ns);
 void user_kill(struct task_struct *task, int sig);
