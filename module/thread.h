@@ -127,7 +127,8 @@ static __always_inline void vperfctr_start_here(struct vperfctr_state *st, int c
 /* True if the counters start with nothing else to do. */
 static __always_inline bool vperfctr_starts_fast(const struct vperfctr_state *st)
 {
-	return likely(!READ_ONCE(st->slow));
+	/* Acquire: if a remote call is over, its control is visible.  See remote_call(). */
+	return likely(!smp_load_acquire(&st->slow));
 }
 
 /* Start the counters, unless they run or must not.  Context: as for vperfctr_start_here(). */
