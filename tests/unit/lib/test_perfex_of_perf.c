@@ -604,12 +604,62 @@ START_TEST(diff_of_counts)
 	has(out, "                   7                     -          -  branches\n");
 	ck_assert_int_eq(perfex("diff", "-j", "-e", "cycles", "a", "b"), 0);
 	ck_assert_str_eq(out, "{\"event\" : \"cycles\", \"old\" : 1000.000000, \"new\" : 1500.000000}\n");
+	/* The counts of two runs are no counts of one. */
+	write_text("twice", "{\"counter-value\" : \"1000.000000\", \"unit\" : \"\", \"event\" : \"cycles\"}\n"
+		   "{\"counter-value\" : \"7.000000\", \"unit\" : \"\", \"event\" : \"branches\"}\n"
+		   "{\"counter-value\" : \"1001.000000\", \"unit\" : \"\", \"event\" : \"cycles\"}\n");
+	ck_assert_int_eq(perfex("diff", "twice", "b"), 125);
+	is_message("'twice' has 'cycles' twice: it may have the counts of two runs (--append), or of one that counted it twice");
+	ck_assert_int_eq(perfex("diff", "a", "twice"), 125);
+	is_message("'twice' has 'cycles' twice");
+	ck_assert_int_eq(perfex("diff", "-e", "branches", "a", "twice"), 0);
+	/* Only rows that were counted are counts. */
+	write_text("once", "{\"counter-value\" : \"<not counted>\", \"unit\" : \"\", \"event\" : \"cycles\"}\n"
+		   "{\"counter-value\" : \"1500.000000\", \"unit\" : \"\", \"event\" : \"cycles\"}\n"
+		   "{\"counter-value\" : \"<not supported>\", \"unit\" : \"\", \"event\" : \"cycles\"}\n");
+	ck_assert_int_eq(perfex("diff", "a", "once"), 0);
+	has(out, "               1,000                 1,500    +50.00%  cycles\n");
 	ck_assert_int_eq(perfex("diff", "a", "perfex.data"), 125);
 	is_message("'perfex.data' has samples, and 'a' has none");
 	ck_assert_int_eq(perfex("diff", "a", "none"), 125);
 	is_message("cannot read 'none': No such file or directory (perfex -- diff runs the program of that name)");
 	ck_assert_int_eq(perfex("diff", "a", "b", "-o", "b"), 125);
 	is_message("'b' is one of the files to read");
+}
+END_TEST
+
+/* The fields of a row of perf stat -j that say of which part of the machine it is. */
+static const char *const part_fields[] = {
+	"cpu", "core", "cluster", "cache", "die", "socket", "node", "thread",
+};
+
+/* Each part has a row, and each of its cgroups. */
+START_TEST(diff_of_parts)
+{
+	static const char *const parts[] = { "S0-D0", "S1-D0" };
+	char row[128], long_name[301];
+	unsigned int i;
+	FILE *f = fopen("parts", "w");
+
+	memset(long_name, 'x', sizeof(long_name) - 1);
+	long_name[sizeof(long_name) - 1] = '\0';
+	for (i = 0; i < 4; i++)
+		fprintf(f, "{\"%s\" : \"%s\", \"counters\" : 1, \"counter-value\" : \"%u.000000\", \"unit\" : \"\", \"cgroup\" : \"%s\", \"event\" : \"cycles\"}\n",
+			part_fields[_i], parts[i / 2], 1000 + i, i % 2 ? "b.slice" : "");
+	for (i = 0; i < 2; i++)
+		fprintf(f, "{\"%s\" : \"0\", \"counter-value\" : \"7.000000\", \"unit\" : \"\", \"cgroup\" : \"%s%u\", \"event\" : \"cycles\"}\n",
+			part_fields[_i], long_name, i);
+	fclose(f);
+	ck_assert_int_eq(perfex("diff", "parts", "parts"), 0);
+	for (i = 0; i < 4; i++) {
+		snprintf(row, sizeof(row), "1,00%u                 1,00%u     +0.00%%  %s%s cycles\n", i, i,
+			 parts[i / 2], i % 2 ? ", b.slice" : "");
+		has(out, row);
+	}
+	snprintf(row, sizeof(row), "  7                     7     +0.00%%  %s 0, xxx", part_fields[_i]);
+	has(out, row);
+	has(out, "xxx0 cycles\n");
+	has(out, "xxx1 cycles\n");
 }
 END_TEST
 
@@ -669,6 +719,7 @@ static Suite *suite(void)
 	tcase_add_loop_test(t, options_of, 0, (int)ARRAY_SIZE(options_of_perf));
 	tcase_add_test(t, script);
 	tcase_add_test(t, diff_of_counts);
+	tcase_add_loop_test(t, diff_of_parts, 0, (int)ARRAY_SIZE(part_fields));
 	tcase_add_test(t, duration_of_intervals);
 	tcase_add_test(t, duration_of_runs);
 	suite_add_tcase(s, t);

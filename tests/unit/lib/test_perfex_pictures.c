@@ -92,6 +92,19 @@ START_TEST(svg)
 }
 END_TEST
 
+/* A row that was not counted is no second count, before the count and after it. */
+START_TEST(counted_once)
+{
+	ck_assert_int_eq(perfex("plot", write_text("counts", COUNT("1.0", "0", "x", "<not counted>", "", "0", "")
+						   COUNT("1.0", "0", "x", "5", "", "0", "")
+						   COUNT("1.0", "0", "x", "<not supported>", "", "0", "")),
+				"-o", (char *)in_dir("a.html")), 0);
+	slurp("a.html", text, sizeof(text));
+	ck_assert_uint_eq(occurrences(text, "<tr data-part="), 1);
+	shows("<td class=\"n\">1.000</td><td class=\"n\">5</td></tr>");
+}
+END_TEST
+
 /* The page has all numbers: rates, ratios, and what was not counted. */
 START_TEST(html)
 {
@@ -142,6 +155,7 @@ static const struct {
 	{ "\n{\"event\" : \"x\", \"counter-value\" : \"1\", \"interval\" : }\n", "line 2, is no count" },
 	{ "{\"event\" : \"x\", \"counter-value\" : \"1\"}\n", "' has counts without an interval: perfex -I MS -j -o FILE" },
 	{ COUNT("1.0", "0", "x", "1", "", "0", "") COUNT("0.5", "0", "x", "1", "", "0", ""), "' are not in order: it may have those of two runs" },
+	{ COUNT("1.0", "0", "x", "1", "", "0", "") COUNT("1.0", "0", "x", "2", "", "0", ""), "an interval has 'x' twice: it may have the counts of two runs (--append), or of one that counted it twice" },
 	{ COUNT("0.0", "0", "x", "1", "", "0", ""), "' are not in order" },
 };
 
@@ -334,6 +348,7 @@ int main(void)
 	tcase_add_checked_fixture(t, command_setup, command_teardown);
 	tcase_set_timeout(t, 120);
 	tcase_add_test(t, svg);
+	tcase_add_test(t, counted_once);
 	tcase_add_test(t, html);
 	tcase_add_test(t, own_intervals);
 	tcase_add_loop_test(t, unreadable_files, 0, (int)ARRAY_SIZE(unreadable));

@@ -174,7 +174,7 @@ START_TEST(too_many_counts)
 	unsigned int i;
 
 	for (i = 0; i <= 1U << 20; i++)
-		fputs("{\"counter-value\":null,\"event\":\"a\"}\n", f);
+		fprintf(f, "{\"cpu\":%u,\"counter-value\":null,\"event\":\"a%u\"}\n", i >> 10, i & 1023);
 	fputs("{\"counter-value\":1,\"event\":\"a\"}\n", f);
 	fclose(f);
 	ck_assert_int_eq(perfex("diff", few, (char *)in_dir("many")), 125);

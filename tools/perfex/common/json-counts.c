@@ -207,27 +207,29 @@ static const char *keep_text(struct records *records, const char *text)
 	return records->text_size <= MAX_TEXTS ? ((char **)records->texts.items)[i] : NULL;
 }
 
-/* The fields that name a part, of perfex and of perf. */
+/* The fields that name a part, of perfex and of perf, which has "cgroup" beside another of them. */
 static const char *name_part(struct records *records, const struct field *fields, int nr)
 {
-	static const char *const keys[] = { "thread", "cpu", "core", "socket", "die", "node", "kind" };
-	const char *value, *kept;
-	char *text;
+	static const char *const keys[] = {
+		"thread", "cpu", "core", "cluster", "cache", "die", "socket", "node", "kind", "cgroup",
+	};
+	char text[MAX_LINE + 16 * ARRAY_SIZE(keys)], *to = text;
+	const char *value;
 	size_t i;
 
+	*to = '\0';
 	for (i = 0; i < ARRAY_SIZE(keys); i++) {
 		value = find_field(fields, nr, keys[i]);
-		if (!value)
+		if (!value || !*value)
 			continue;
+		if (to != text)
+			to = stpcpy(to, ", ");
 		/* CPUs, and perf's others, may be numbers. */
-		if (asprintf(&text, "%s%s%s", isdigit((unsigned char)*value) ? keys[i] : "",
-			     isdigit((unsigned char)*value) ? " " : "", value) < 0)
-			return NULL;
-		kept = keep_text(records, text);
-		free(text);
-		return kept;
+		if (isdigit((unsigned char)*value))
+			to = stpcpy(stpcpy(to, keys[i]), " ");
+		to = stpcpy(to, value);
 	}
-	return keep_text(records, "");
+	return keep_text(records, text);
 }
 
 /* True if it follows from the count and the time alone, which are in the record, too. */
@@ -344,6 +346,20 @@ bool records_wanted(const char *name, const struct event_list *events)
 			if (strcspn(p, ",") == length && !strncmp(p, name, length))
 				return true;
 	return !events->nr;
+}
+
+int records_check_once(struct hash_table *seen, const struct count_record *r, const char *name,
+		       struct error *e)
+{
+	const struct record_key key = { .name = r->name, .part = r->part, .metric = r->metric };
+	const uint32_t nr = seen->nr;
+
+	if (!hash_table_add(seen, &key))
+		return fail_with(e, "out of memory");
+	if (seen->nr != nr)
+		return 0;
+	return fail_with(e, "'%.200s' has '%.100s' twice: it may have the counts of two runs (--append), or of one that counted it twice",
+			 name, r->name);
 }
 
 void records_free(struct records *records)

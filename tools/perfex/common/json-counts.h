@@ -9,7 +9,7 @@
 /* A line of such a file: a count or a metric.  Equal texts of a file are the same. */
 struct count_record {
 	double at;		/* end of its interval in seconds; negative: there is none */
-	const char *part;		/* "cpu 3", "S0"; "": all together */
+	const char *part;		/* "cpu 3", "S0, system.slice"; "": all together */
 	const char *name;		/* of the event or the metric */
 	bool metric;		/* a metric of -M: value is the metric's */
 	bool counted;		/* there is a value */
@@ -39,5 +39,21 @@ int records_read(struct records *records, const char *name, struct error *e);
 /* True if -e of plot and merge names this, or there is no -e. */
 bool records_wanted(const char *name, const struct event_list *events);
 void records_free(struct records *records);
+
+/* A count of a file: its texts are the same if they are equal. */
+struct record_key {
+	const char *name, *part;
+	uint64_t metric;
+};
+
+/* An empty table for records_check_once(), for hash_table_free(). */
+#define RECORDS_ONCE	{ .size = sizeof(struct record_key), .key = sizeof(struct record_key) }
+
+/*
+ * Check that the file has this event or metric, outside intervals, once for the same part.
+ * Return: 0, or -1 with *e
+ */
+int records_check_once(struct hash_table *seen, const struct count_record *r, const char *name,
+		       struct error *e);
 
 #endif /* PERFEX_JSON_COUNTS_H */

@@ -143,29 +143,55 @@ static int read_shares(struct differences *d, const struct reporting *o, unsigne
 
 /* ---- counts ------------------------------------------------------------------------------ */
 
+static int add_count(struct differences *d, const struct count_record *r, unsigned int file,
+		     struct error *e)
+{
+	char *name;
+	int err;
+
+	/* A cut name would be that of another cgroup, too. */
+	if (asprintf(&name, "%s%s%s%s%s", r->part, *r->part ? " " : "", r->name, *r->unit ? ": " : "",
+		     r->unit) < 0)
+		return fail_with(e, "out of memory");
+	err = add_value(d, name, file, r->whole ? (double)r->count : r->value, e);
+	free(name);
+	return err;
+}
+
+static int add_counts(struct differences *d, const struct records *records, struct hash_table *seen,
+		      const struct event_list *events, unsigned int file, struct error *e)
+{
+	const char *name = d->files[file];
+	unsigned int i;
+	int err = 0;
+
+	for (i = 0; !err && i < records->nr; i++) {
+		const struct count_record *r = &records->record[i];
+
+		if (!records_wanted(r->name, events) || !r->counted)
+			continue;
+		if (r->at >= 0)
+			return fail_with(e, "'%.200s' has the counts of intervals: diff takes those of whole runs, without -I",
+					 name);
+		if (i >= MAX_COUNTS)
+			return fail_with(e, "'%.200s' has too many counts", name);
+		err = records_check_once(seen, r, name, e);
+		if (!err)
+			err = add_count(d, r, file, e);
+	}
+	return err;
+}
+
 static int read_counts(struct differences *d, const struct reporting *o, unsigned int file,
 		       struct error *e)
 {
+	struct hash_table seen = RECORDS_ONCE;
 	struct records records = { 0 };
-	const struct count_record *r;
-	char name[300];
-	unsigned int i;
 	int err = records_read(&records, d->files[file], e);
 
-	for (i = 0; !err && i < records.nr; i++) {
-		r = &records.record[i];
-		if (!records_wanted(r->name, &o->events) || !r->counted)
-			continue;
-		if (r->at >= 0)
-			err = fail_with(e, "'%.200s' has the counts of intervals: diff takes those of whole runs, without -I",
-					d->files[file]);
-		else if (i >= MAX_COUNTS)
-			err = fail_with(e, "'%.200s' has too many counts", d->files[file]);
-		snprintf(name, sizeof(name), "%s%s%s%s%s", r->part, *r->part ? " " : "", r->name,
-			 *r->unit ? ": " : "", r->unit);
-		if (!err)
-			err = add_value(d, name, file, r->whole ? (double)r->count : r->value, e);
-	}
+	if (!err)
+		err = add_counts(d, &records, &seen, &o->events, file, e);
+	hash_table_free(&seen);
 	records_free(&records);
 	return err;
 }

@@ -100,23 +100,6 @@ static int add_record(struct row *row, const struct count_record *r, unsigned in
 	return 0;
 }
 
-/* A file may have each of them once.  Its texts are the same if they are equal. */
-struct once {
-	const char *name, *part;
-	uint64_t metric;
-};
-
-/* Return: 0; 1: the file has this one already, for the same part; -1: no memory */
-static int add_once(struct hash_table *seen, const struct count_record *r)
-{
-	const struct once key = { .name = r->name, .part = r->part, .metric = r->metric };
-	const uint32_t nr = seen->nr;
-
-	if (!hash_table_add(seen, &key))
-		return -1;
-	return seen->nr == nr;
-}
-
 /* All counts of a file are known: compare them with those of others. */
 static void end_file(struct rows *rows, unsigned int file, const char *name)
 {
@@ -145,7 +128,6 @@ static int add_records(struct rows *rows, const struct records *records, struct 
 {
 	struct row *row;
 	unsigned int i;
-	int again;
 
 	for (i = 0; i < records->nr; i++) {
 		const struct count_record *r = &records->record[i];
@@ -155,11 +137,8 @@ static int add_records(struct rows *rows, const struct records *records, struct 
 		if (r->at >= 0)
 			return fail_with(e, "'%.200s' has the counts of intervals: merge takes those of whole runs, without -I",
 					 name);
-		again = add_once(seen, r);
-		if (again)
-			return again < 0 ? fail_with(e, "out of memory") :
-				fail_with(e, "'%.200s' has '%.100s' twice: it may have the counts of two runs (--append)",
-					  name, r->name);
+		if (records_check_once(seen, r, name, e))
+			return -1;
 		row = find_row(rows, r, e);
 		if (!row || add_record(row, r, file, name, e))
 			return -1;
@@ -170,7 +149,7 @@ static int add_records(struct rows *rows, const struct records *records, struct 
 static int add_file(struct rows *rows, const struct event_list *events, unsigned int file,
 		    const char *name, struct error *e)
 {
-	struct hash_table seen = { .size = sizeof(struct once), .key = sizeof(struct once) };
+	struct hash_table seen = RECORDS_ONCE;
 	struct records records;
 	int err = records_read(&records, name, e);
 

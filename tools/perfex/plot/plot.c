@@ -130,6 +130,15 @@ static int add_record(struct plot *plot, const struct count_record *r, int what,
 	if (!curve)
 		return fail_with(e, "there are more than %d curves in a picture: count by --per-socket or --per-core",
 				 MAX_CURVES);
+	if (curve->nr && curve->point[curve->nr - 1].to >= r->at) {
+		if (!r->counted)
+			return 0;
+		if (curve->point[curve->nr - 1].counted)
+			return fail_with(e, "an interval has '%.100s' twice: it may have the counts of two runs (--append), or of one that counted it twice",
+					 r->name);
+		/* This one is counted, and that one is not. */
+		curve->nr--;
+	}
 	if (r->counted)
 		point.value = value_of(r, what, r->at - from);
 	/* A length may be next to nothing. */
