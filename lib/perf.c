@@ -4,10 +4,10 @@
  *
  * The events of a handle are one group, which perf_event counts as a whole or not at all.
  * The group is pinned, so perf_event gives it no turns with other groups.  If the counters
- * do not suffice, a read of a pinned group returns nothing.  An inherited group cannot be
- * pinned: of a child whose group failed perf_event reports neither time nor counts.  Such a
- * group, and one on CPUs of several kinds, can lose time.  Then the time for which it was
- * enabled differs from the time for which it counted, and a read returns an error.
+ * do not suffice, a read of a pinned group returns nothing, until the group is enabled again.
+ * An inherited group cannot be pinned: of a child whose group failed perf_event reports neither
+ * time nor counts.  Such a group, and one on CPUs of several kinds, can lose time.  Then the time
+ * for which it was enabled differs from the time for which it counted, and a read returns an error.
  *
  * A handle has one such group, or several with the same events, whose counts are added: one for
  * each thread, or for each CPU, or for each thread on each CPU.  The last are for samples:
@@ -39,6 +39,7 @@ struct __vperfctr_perf {
 	int *cpu;			/* of each group, if CPUs are counted, or NULL */
 	pid_t tid;			/* the thread that is counted */
 	bool suspended, stopped, unlinked;
+	bool lost;			/* a group had no counters before it was enabled again */
 	uint32_t soft;			/* VPERFCTR_SOFT_* that are counted */
 	uint32_t mult, shift;		/* ticks of the TSC to nanoseconds; mult 0: not known */
 	/* The place of each counter and software counter in the group. */
@@ -351,7 +352,7 @@ static int add_counts(const struct __vperfctr_perf *p, unsigned int first, struc
 {
 	const uint64_t *base = base_of(p, p->base[p->current], first);
 	unsigned int k;
-	int err = add_all(p, first, sum);
+	int err = p->lost ? -EBUSY : add_all(p, first, sum);
 
 	sum->running -= base[0];
 	for (k = 0; k < p->nr; k++)
@@ -515,7 +516,8 @@ static bool read_here(const struct vperfctr_handle *h, uint64_t *pmc, unsigned i
 	uint64_t value[VPERFCTR_MAX_CTRS];
 	unsigned int i;
 
-	if (!__vperfctr_mine(&h->pub) || !__vperfctr_perf_read_pages(p->pages, value, first, nr))
+	if (p->lost || !__vperfctr_mine(&h->pub) ||
+	    !__vperfctr_perf_read_pages(p->pages, value, first, nr))
 		return false;
 	for (i = 0; i < nr; i++)
 		pmc[i] = value[i] - base[1 + p->place[first + i]];
@@ -669,12 +671,27 @@ static int may_change(const struct vperfctr_handle *h)
 	return 0;
 }
 
+/*
+ * A group that has lost its counters counts again when it is enabled, and its times then tell
+ * nothing of the loss: what it has missed is missing in all counts until a reset.
+ */
+static void note_loss(struct __vperfctr_perf *p)
+{
+	struct group g;
+	unsigned int i;
+
+	for (i = 0; i < p->nrgroups && !p->lost; i++)
+		p->lost = read_one(p->fd[i * p->nr], &g, p->nr) == -EBUSY;
+}
+
 int __vperfctr_perf_pause(struct vperfctr_handle *h, bool pause)
 {
 	int err = may_change(h);
 
 	if (!err && h->perf->stopped)
 		err = -EINVAL;
+	if (!err && h->perf->suspended && !pause)
+		note_loss(h->perf);
 	if (!err && h->perf->suspended != pause)
 		err = enable_group(h->perf, !pause);
 	if (!err)
@@ -715,6 +732,7 @@ int __vperfctr_perf_reset(struct vperfctr_handle *h)
 	if (err)
 		return err;
 	p->current = next;
+	p->lost = false;
 	return __vperfctr_perf_pause(h, false);
 }
 

@@ -229,7 +229,10 @@ __VPERFCTR_PASS_SIZE int vperfctr_event_control(struct vperfctr_control *control
  * counters of the calling thread, unless "rdpmc" in sysfs is 0; elsewhere each read is a system
  * call, and so is each read of times.  Other calls by such a handle return -ENOTTY.  perf_event
  * places the events itself, so a counter in a name (@N) has no effect.  Counters are never shared
- * with others by turns.  If they do not suffice, this call or a read returns -EBUSY.
+ * with others by turns.  If they do not suffice, this call or a read returns -EBUSY.  After
+ * vperfctr_suspend() and _resume() such a handle may count again, but counts are missing: reads
+ * return -EBUSY until vperfctr_reset() has succeeded.  If it counts children, too, or CPUs of
+ * several kinds, it may return -EBUSY until it is closed.
  * vperfctr_read_tsc() returns -EOPNOTSUPP where perf_event does not make its times from the TSC;
  * regions need it.  There, the TSC of vperfctr_read_state() is 0.
  *

@@ -764,7 +764,7 @@ int vperfctr_stop(struct vperfctr *v);
  * while the library reads and sets the control are not counted.
  *
  *	-EINVAL	no control counts anything
- *	-EBUSY	(also) perf_event counts by this handle, and the counters did not suffice
+ *	-EBUSY	(also) perf_event counts by this handle, and the counters do not suffice
  *	any of vperfctr_control()
  */
 int vperfctr_reset(struct vperfctr *v);
@@ -982,7 +982,8 @@ VPERFCTR_INLINE void vperfctr_control_add_kind(struct vperfctr_control *control,
  *	-ENOMEM	the control or VPERFCTR_READ_MEMBERS is asked for
  *	-ENOTTY	the handle is one of CPUs
  *	-EOPNOTSUPP  the control is asked for, and perf_event counts by this handle
- *	-EBUSY	perf_event counts by this handle, and the counters did not suffice
+ *	-EBUSY	perf_event counts by this handle, and the counters did not suffice, now or since
+ *		the last vperfctr_reset()
  */
 int vperfctr_read_state_sized(struct vperfctr *v, struct vperfctr_read *read, size_t size);
 __VPERFCTR_PASS_SIZE int vperfctr_read_state(struct vperfctr *v, struct vperfctr_read *read)

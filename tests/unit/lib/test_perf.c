@@ -329,6 +329,54 @@ START_TEST(never_in_turns)
 }
 END_TEST
 
+/*
+ * A group that loses its counters between a resume and a suspend counts again after the next
+ * resume, and the kernel says nothing of the time between.  A reset, which succeeds only while the
+ * group counts, forgets the loss.
+ */
+START_TEST(lost_before_resume)
+{
+	uint64_t value = 7, soft = 7, sums[2];
+	struct vperfctr_read read = { .nrctrs = 1, .sums = (uintptr_t)sums };
+	struct vperfctr *v;
+
+	k.user_reads = _i;
+	v = open_ok("instructions:u");
+	advance(1);
+	k.lost = true;
+	ck_assert_int_eq(vperfctr_suspend(v), 0);
+	ck_assert_int_eq(vperfctr_resume(v), 0);
+	k.lost = false;
+	advance(1);
+	ck_assert_int_eq(vperfctr_read_pmc(v, 0, &value), -EBUSY);
+	ck_assert_int_eq(vperfctr_read_soft(v, VPERFCTR_SOFT_TASK_CLOCK, &soft), -EBUSY);
+	ck_assert_int_eq(vperfctr_read_state(v, &read), -EBUSY);
+	k.lost = true;
+	ck_assert_int_eq(vperfctr_reset(v), -EBUSY);
+	k.lost = false;
+	ck_assert_int_eq(vperfctr_suspend(v), 0);
+	ck_assert_int_eq(vperfctr_read_pmc(v, 0, &value), -EBUSY);
+	ck_assert_uint_eq(value, 7);
+	ck_assert_int_eq(vperfctr_reset(v), 0);
+	ck_assert_int_eq(vperfctr_read_pmc(v, 0, &value), 0);
+	ck_assert_uint_eq(value, 0);
+	advance(1);
+	ck_assert_int_eq(vperfctr_read_pmc(v, 0, &value), 0);
+	ck_assert_uint_eq(value, 1000);
+	ck_assert_int_eq(vperfctr_read_state(v, &read), 0);
+	ck_assert_uint_eq(sums[1], 1000);
+	/* It is lost again, and at the end. */
+	k.lost = true;
+	ck_assert_int_eq(vperfctr_suspend(v), 0);
+	ck_assert_int_eq(vperfctr_resume(v), 0);
+	k.lost = false;
+	ck_assert_int_eq(vperfctr_stop(v), 0);
+	ck_assert_int_eq(vperfctr_read_pmc(v, 0, &value), -EBUSY);
+	ck_assert_uint_eq(value, 1000);
+	vperfctr_close(v);
+}
+END_TEST
+
 static const struct {
 	int err, result;
 	const char *text;
@@ -1070,6 +1118,7 @@ int main(void)
 	tcase_set_timeout(t, 60);
 	tcase_add_test(t, group);
 	tcase_add_test(t, never_in_turns);
+	tcase_add_loop_test(t, lost_before_resume, 0, 2);
 	tcase_add_loop_test(t, refused, 0, NR_ERRORS);
 	tcase_add_test(t, flags);
 	tcase_add_loop_test(t, not_usable, 0, 3);
