@@ -245,8 +245,11 @@ static int choose(struct chosen *c, const char *names, bool beside, struct vperf
 	if (!err)
 		return 0;
 	kind = only_kind();
-	return kind == VPERFCTR_ANY_KIND ? err :
-	       fill_control(&c->control, c->ctr, ARRAY_SIZE(c->ctr), names, kind, beside, why);
+	if (kind == VPERFCTR_ANY_KIND)
+		return err;
+	/* If this kind can count them, that others cannot is no reason for anything. */
+	why->text[0] = '\0';
+	return fill_control(&c->control, c->ctr, ARRAY_SIZE(c->ctr), names, kind, beside, why);
 }
 
 static int open_chosen(struct vperfctr **v, const struct chosen *c, unsigned int flags,

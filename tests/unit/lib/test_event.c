@@ -1310,6 +1310,7 @@ START_TEST(opens_on_kinds)
 	/* The thread may run on one kind only. */
 	fake.affinity = 0x5;
 	ck_assert_int_eq(vperfctr_event_open(&v, "r010e@3", &why), 0);
+	ck_assert_str_eq(why.text, "");
 	ck_assert_uint_eq(fake_seen->control.kind | fake_seen->control.nrkinds, 0);
 	vperfctr_unlink(v);
 	vperfctr_close(v);
