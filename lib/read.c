@@ -80,18 +80,13 @@ static int read_suspended(const struct vperfctr_page *page, uint64_t *tsc,
 }
 
 /*
- * True if the page is not the caller's: the handle belongs to another thread, or the
- * caller is a child of the handle's process.  A child sees a page of zeros, which
- * controls nothing.  So compare the process only if the page controls nothing: a
- * suspended owner needs no system call.
+ * True if the page may not be the caller's, so that the kernel must say: the handle belongs to
+ * another thread; or the page controls nothing, as that of zeros which a child sees.  A child may
+ * have the process ID of its parent: in another PID namespace, or when the parent has ended.
  */
-static bool is_foreign(const struct vperfctr *v)
+static bool may_be_foreign(const struct vperfctr *v, uint32_t cstatus)
 {
-	const struct vperfctr_handle *h = to_const_handle(v);
-
-	if (!v->thread)
-		return false;
-	return !__vperfctr_mine(v) || (!v->page->cstatus && h->mapper != getpid());
+	return v->thread && (!__vperfctr_mine(v) || !cstatus);
 }
 
 int __vperfctr_read_slow(struct vperfctr *v, uint64_t *tsc, uint64_t *pmc,
@@ -104,14 +99,18 @@ int __vperfctr_read_slow(struct vperfctr *v, uint64_t *tsc, uint64_t *pmc,
 		.flags = VPERFCTR_READ_OWNER,
 		.sums = (uintptr_t)sums,
 	};
+	uint32_t cstatus;
 	bool foreign;
 	int err;
 
 	if (to_handle(v)->perf)
 		return __vperfctr_perf_read(to_handle(v), tsc, pmc, first, nr);
-	foreign = is_foreign(v);
+	/* One load: a monitor may control the caller's state at any time. */
+	cstatus = v->page->cstatus;
+	__vperfctr_barrier();
+	foreign = may_be_foreign(v, cstatus);
 	/* RUNNING: the owner is alive.  READ would interrupt it for nothing. */
-	if (foreign && (v->page->cstatus & VPERFCTR_CSTATUS_RUNNING))
+	if (foreign && (cstatus & VPERFCTR_CSTATUS_RUNNING))
 		return -EPERM;
 	if (!foreign && read_suspended(v->page, tsc, pmc, first, nr))
 		return 0;

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "fake.h"
+#include "internal.h"
 
 static unsigned int fds_at_start;
 
@@ -932,7 +933,10 @@ static int read_in_child(struct vperfctr *v, int expected)
 	return vperfctr_read_state(v, &read) ? 6 : 0;
 }
 
-/* A child cannot read by its parent's handle until the parent's state has ended. */
+/*
+ * A child cannot read by its parent's handle (0) until the parent's state has ended (1), also if
+ * it has the process ID that its parent had (2).
+ */
 START_TEST(read_after_fork)
 {
 	struct vperfctr *v;
@@ -942,13 +946,16 @@ START_TEST(read_after_fork)
 	ck_assert_int_eq(vperfctr_open(&v, VPERFCTR_OPEN_CREAT), 0);
 	fake_run(4, true);
 	fake_count(1000);
-	if (_i) {
+	if (_i == 1) {
 		fake_switch_to(0, 0);
 		ck_assert_int_eq(vperfctr_unlink(v), 0);
 	}
 	pid = fork();
-	if (!pid)
-		_exit(read_in_child(v, _i ? 0 : -EPERM));
+	if (!pid) {
+		if (_i == 2)
+			to_handle(v)->mapper = getpid();
+		_exit(read_in_child(v, _i == 1 ? 0 : -EPERM));
+	}
 	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
 	ck_assert_int_eq(status, 0);
 	vperfctr_close(v);
@@ -1574,7 +1581,7 @@ static Suite *suite(void)
 	tcase_add_test(t, mapping_fails);
 	tcase_add_test(t, open_fd);
 	tcase_add_loop_test(t, close_after_fork, 0, 2);
-	tcase_add_loop_test(t, read_after_fork, 0, 2);
+	tcase_add_loop_test(t, read_after_fork, 0, 3);
 	tcase_add_test(t, close_inherited);
 	tcase_add_test(t, control);
 	tcase_add_test(t, stop);

@@ -434,6 +434,33 @@ START_TEST(by_descriptor_mapped)
 }
 END_TEST
 
+static void on_step_control(unsigned int step)
+{
+	if (step == switch_at[0])
+		fake_run(4, true);
+}
+
+/* A monitor controls the owner's state while the owner reads: it gets no EPERM. */
+START_TEST(controlled_meanwhile)
+{
+	uint64_t value = 0;
+	int err;
+
+	switch_at[0] = 0;
+	do {
+		fake_page()->cstatus = 0;
+		fake.steps = 0;
+		fake.on_step = on_step_control;
+		err = vperfctr_read_pmc(v, 1, &value);
+		fake.on_step = NULL;
+		ck_assert(!err || err == -EINVAL);
+		if (!err)
+			ck_assert_uint_eq(value, fake.counted[1]);
+	} while (fake.steps > switch_at[0]++);
+	ck_assert_uint_gt(switch_at[0], 2);
+}
+END_TEST
+
 /* ---- by another thread ------------------------------------------------------------------- */
 
 /* Another thread gets an error, whatever the flags in the page, and never a wrong value. */
@@ -698,6 +725,7 @@ static Suite *suite(void)
 	tcase_add_test(t, by_descriptor_mapped);
 	tcase_add_loop_test(t, foreign, 0, 4 * 53);
 	tcase_add_loop_test(t, child, 0, 2);
+	tcase_add_test(t, controlled_meanwhile);
 	tcase_add_test(t, foreign_of_none);
 	tcase_add_test(t, foreign_without_page);
 	tcase_add_test(t, region_exact);
