@@ -1377,6 +1377,26 @@ START_TEST(command_of_another_user)
 }
 END_TEST
 
+static bool no_groups;		/* memory is short */
+
+int __real_getgrouplist(const char *user, gid_t group, gid_t *groups, int *nr);
+int __wrap_getgrouplist(const char *user, gid_t group, gid_t *groups, int *nr);
+
+int __wrap_getgrouplist(const char *user, gid_t group, gid_t *groups, int *nr)
+{
+	return no_groups ? -1 : __real_getgrouplist(user, group, groups, nr);
+}
+
+/* A command whose groups are not known must not run: it would have those of the room for them. */
+START_TEST(user_without_groups)
+{
+	no_groups = true;
+	ck_assert_int_eq(perfex("--user=daemon", "id", "-G"), 125);
+	is_message("the groups of user 'daemon' cannot be found");
+	ck_assert_str_eq(out, "");
+}
+END_TEST
+
 START_TEST(user_misuse)
 {
 	unsetenv("SUDO_UID");
@@ -1967,6 +1987,7 @@ static Suite *suite(void)
 	tcase_add_test(t, command_ignored_signals);
 	tcase_add_test(t, command_descriptors);
 	tcase_add_test(t, command_of_another_user);
+	tcase_add_test(t, user_without_groups);
 	tcase_add_test(t, user_misuse);
 	tcase_add_test(t, user_without_rights);
 	suite_add_tcase(s, t);

@@ -53,16 +53,19 @@ static const char *find_caller(void)
 
 static int find_groups(struct error *e)
 {
-	int nr = 64;
+	int nr = 64, room;
 
 	do {
-		user.nrgroups = nr;
+		room = nr;
 		free(user.groups);
-		user.groups = calloc((size_t)nr, sizeof(*user.groups));
+		user.groups = calloc((size_t)room, sizeof(*user.groups));
 		if (!user.groups)
 			return fail_with(e, "out of memory");
-	} while (getgrouplist(user.name, user.gid, user.groups, &nr) < 0 && nr > user.nrgroups);
-	user.nrgroups = nr;
+		user.nrgroups = getgrouplist(user.name, user.gid, user.groups, &nr);
+	} while (user.nrgroups < 0 && nr > room);
+	/* The rest of the room would be root's group. */
+	if (user.nrgroups < 0)
+		return fail_with(e, "the groups of user '%.80s' cannot be found: there may be no memory", user.name);
 	return 0;
 }
 
