@@ -1330,8 +1330,10 @@ int __vperfctr_region_prepare(struct vperfctr_region *region, struct vperfctr *v
 int __vperfctr_region_calibrate(struct vperfctr_region *region);
 
 /*
- * Begin and end a pass.  begin reports nothing: vperfctr_region_end() returns the first
- * error, and returns it again until the next vperfctr_region_init():
+ * Begin and end a pass.  A pass that another begin follows, before its end, is dropped: it is
+ * in no count and in no number of passes, as after a longjmp() or an exception.  begin reports
+ * nothing: vperfctr_region_end() returns the first error, and returns it again until the next
+ * vperfctr_region_init():
  *
  *	-EAGAIN	the counters are read in another way than at vperfctr_region_init(), as
  *		RDPMC was allowed or forbidden or counting was suspended.  The cost is

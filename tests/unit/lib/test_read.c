@@ -605,13 +605,20 @@ START_TEST(region_exact)
 		fake_count(1);
 		ck_assert_int_eq(vperfctr_region_end(&region), 0);
 		check_region(3, 1235);
+		/* A pass without an end is dropped. */
+		vperfctr_region_begin(&region);
+		fake_count(50);
+		vperfctr_region_begin(&region);
+		fake_count(5);
+		ck_assert_int_eq(vperfctr_region_end(&region), 0);
+		check_region(4, 1240);
 		ck_assert_uint_eq(vperfctr_region_disturbed(&region), 0);
 		ck_assert_uint_eq(fake.calls[FAKE_READ], 0);
 		/* A pass that counts less than the cost counts 0 and does not wrap. */
 		fake.on_step = NULL;
 		vperfctr_region_begin(&region);
 		ck_assert_int_eq(vperfctr_region_end(&region), 0);
-		ck_assert_uint_lt(vperfctr_region_tsc(&region), 1236);
+		ck_assert_uint_lt(vperfctr_region_tsc(&region), 1241);
 		ck_assert_int_eq(vperfctr_region_init(&region, v, nr), 0);
 		vperfctr_region_begin(&region);
 		ck_assert_int_eq(vperfctr_region_end(&region), 0);
