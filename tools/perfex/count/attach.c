@@ -885,8 +885,12 @@ static int read_parts(struct session *s)
 	unsigned int i;
 	int err;
 
-	for (i = 0; i < s->nrmembers; i++)
-		counts_read(s->members[i].v, s->control, &s->members[i].counts);
+	for (i = 0; i < s->nrmembers; i++) {
+		err = counts_read(s->members[i].v, s->control, &s->members[i].counts);
+		/* An old row would be wrong, and so would the rest of the sum. */
+		if (err)
+			return err;
+	}
 	memset(&s->now.counts, 0, sizeof(s->now.counts));
 	for (i = 0; i < s->nr; i++) {
 		if (!s->threads[i].v)
