@@ -23,7 +23,9 @@
 #include <linux/fcntl.h>
 #include <linux/file.h>
 #include <linux/fs.h>
+#include <linux/gfp.h>
 #include <linux/irqflags.h>
+#include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/nospec.h>
@@ -747,86 +749,115 @@ static unsigned int copy_sums(const struct cpu_slot *slot, u64 *sums)
 	}
 }
 
-static int put_cpu_status(const struct cpu_slot *slot, struct vperfctr_cpu __user *arg)
-{
-	struct vperfctr_cpu cpu = {
-		.cpu = slot->cpu,
-		.status = READ_ONCE(slot->status) |
-			  (READ_ONCE(slot->running) ? VPERFCTR_CPU_STATUS_COUNTS : 0),
-	};
+/* All that READ_CPUS returns, as it is at one moment. */
+struct cpus_reading {
+	unsigned int nrcpus, nrctrs;
+	u32 status;
+	u64 *sums;		/* 1 + nrctrs of each CPU; NULL: not allocated */
+	struct vperfctr_cpu *cpus;	/* in the same memory */
+};
 
-	return copy_to_user(arg, &cpu, sizeof(cpu)) ? -EFAULT : 0;
-}
-
-/* Write what READ_CPUS returns of one CPU, and move on in the arrays. */
-static int put_slot(const struct cpu_slot *slot, struct vperfctr_read_cpus *req)
-{
-	u64 sums[1 + VPERFCTR_MAX_CTRS];
-	unsigned int n;
-	int err = 0;
-
-	if (req->cpus) {
-		err = put_cpu_status(slot, perfctr_user_ptr(req->cpus));
-		req->cpus += sizeof(struct vperfctr_cpu);
-	}
-	if (!err && req->sums) {
-		n = copy_sums(slot, sums);
-		err = vperfctr_put_words(perfctr_user_ptr(req->sums), sums, n);
-		req->sums += n * sizeof(u64);
-	}
-	return err;
-}
-
-/* Write the fields of the structure that are returned. */
-static int put_numbers(struct vperfctr_read_cpus __user *arg,
-		       const struct vperfctr_read_cpus *numbers)
-{
-	return put_user(numbers->nrcpus, &arg->nrcpus) || put_user(numbers->nrctrs, &arg->nrctrs) ?
-	       -EFAULT : 0;
-}
+static_assert(sizeof(struct vperfctr_cpu) == sizeof(u64));
 
 /*
- * Sample all CPUs, and write what READ_CPUS returns.
- *
- * Context: the caller holds set->lock, and no other lock, as this accesses user memory.
+ * Context: may sleep, also because the caller's memory cgroup is full: no lock is held.
+ * Return: false if there is no memory.
  */
-static int read_slots(struct vperfctr_cpus *set, struct vperfctr_read_cpus *req,
-		      struct vperfctr_read_cpus __user *arg)
+static bool alloc_reading(struct cpus_reading *r, unsigned int max_ctrs)
 {
-	const struct vperfctr_read_cpus numbers = {
-		.nrcpus = set->nrcpus,
-		.nrctrs = perfctr_nrctrs(&set->slots[0]->st->cpu_state.control),
-	};
-	unsigned int i;
-	int err;
+	/* There are not more CPUs than Linux has, nor more counters than VPERFCTR_MAX_CTRS. */
+	unsigned int nrsums = r->nrcpus * (1 + max_ctrs);
 
-	if (req->nrcpus < numbers.nrcpus || req->nrctrs < numbers.nrctrs)
-		return put_numbers(arg, &numbers) ?: -EOVERFLOW;
+	r->sums = kvmalloc_array(nrsums + r->nrcpus, sizeof(*r->sums),
+				 GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	r->cpus = (struct vperfctr_cpu *)(r->sums + nrsums);
+	return r->sums;
+}
+
+/* Sample all CPUs.  Context: the caller holds set->lock. */
+static void fill_reading(struct vperfctr_cpus *set, struct cpus_reading *r)
+{
+	u64 *sums = r->sums;
+	unsigned int i;
+
 	if (set->active && !set->suspended) {
 		cpus_read_lock();
 		on_cpus(set, sample_here);
 		cpus_read_unlock();
 	}
-	err = put_numbers(arg, &numbers);
-	if (!err && put_user(status_of(set), &arg->status))
-		err = -EFAULT;
-	for (i = 0; i < set->nrcpus && !err; i++)
-		err = put_slot(set->slots[i], req);
+	r->status = status_of(set);
+	for (i = 0; i < set->nrcpus; i++) {
+		const struct cpu_slot *slot = set->slots[i];
+
+		r->cpus[i].cpu = slot->cpu;
+		r->cpus[i].status = READ_ONCE(slot->status) |
+				    (READ_ONCE(slot->running) ? VPERFCTR_CPU_STATUS_COUNTS : 0);
+		sums += copy_sums(slot, sums);
+	}
+}
+
+/*
+ * Collect what READ_CPUS returns in kernel memory, as READ does for a thread: any holder of the
+ * descriptor may call it, and must not keep the lock from those who control the set.  The caller
+ * frees the memory.
+ *
+ * Return: 0, -EINTR, -ENOMEM, or -EOVERFLOW; the numbers are then valid.
+ */
+static int take_reading(struct vperfctr_cpus *set, const struct vperfctr_read_cpus *req,
+			struct cpus_reading *r)
+{
+	unsigned int max_ctrs = min_t(unsigned int, req->nrctrs, VPERFCTR_MAX_CTRS);
+	int err = 0;
+
+	r->nrcpus = set->nrcpus;	/* never changes */
+	if (req->nrcpus >= r->nrcpus && !alloc_reading(r, max_ctrs))
+		return -ENOMEM;
+	if (mutex_lock_killable(&set->lock))
+		return -EINTR;
+	r->nrctrs = perfctr_nrctrs(&set->slots[0]->st->cpu_state.control);
+	if (!r->sums || max_ctrs < r->nrctrs)
+		err = -EOVERFLOW;
+	else
+		fill_reading(set, r);
+	mutex_unlock(&set->lock);
 	return err;
+}
+
+static int put_numbers(struct vperfctr_read_cpus __user *arg, const struct cpus_reading *r)
+{
+	return put_user(r->nrcpus, &arg->nrcpus) || put_user(r->nrctrs, &arg->nrctrs) ? -EFAULT : 0;
+}
+
+/* Context: no lock is held: user space may delay a fault for as long as it likes. */
+static int write_reading(const struct cpus_reading *r, const struct vperfctr_read_cpus *req,
+			 struct vperfctr_read_cpus __user *arg)
+{
+	if (put_numbers(arg, r) || put_user(r->status, &arg->status))
+		return -EFAULT;
+	if (req->cpus && copy_to_user(perfctr_user_ptr(req->cpus), r->cpus,
+				      r->nrcpus * sizeof(*r->cpus)))
+		return -EFAULT;
+	if (req->sums && copy_to_user(perfctr_user_ptr(req->sums), r->sums,
+				      r->nrcpus * (1 + r->nrctrs) * sizeof(*r->sums)))
+		return -EFAULT;
+	return 0;
 }
 
 static int set_read(struct vperfctr_cpus *set, struct vperfctr_read_cpus __user *arg)
 {
+	struct cpus_reading reading = { .sums = NULL };
 	struct vperfctr_read_cpus req;
 	int err;
 
 	err = vperfctr_get_struct(&req, sizeof(req), arg, READ_CPUS_SIZE_VER0);
 	if (err)
 		return err;
-	if (mutex_lock_killable(&set->lock))
-		return -EINTR;
-	err = read_slots(set, &req, arg);
-	mutex_unlock(&set->lock);
+	err = take_reading(set, &req, &reading);
+	if (!err)
+		err = write_reading(&reading, &req, arg);
+	else if (err == -EOVERFLOW)
+		err = put_numbers(arg, &reading) ?: err;
+	kvfree(reading.sums);
 	return err;
 }
 

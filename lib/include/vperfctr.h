@@ -535,6 +535,7 @@ int vperfctr_open_cpus(struct vperfctr **v, const struct vperfctr_cpu_mask *mask
  *	-ENOTTY	the handle is that of a thread or of a set of threads
  *	-EBUSY, -EIO  perf_event counts by this handle, and the counters did not suffice; or a
  *		CPU has gone offline
+ *	-ENOMEM
  */
 int vperfctr_read_cpus_sized(struct vperfctr *v, struct vperfctr_read_cpus *read, size_t size);
 __VPERFCTR_PASS_SIZE int vperfctr_read_cpus(struct vperfctr *v, struct vperfctr_read_cpus *read)

@@ -431,7 +431,8 @@ static bool is_documented_of_set(unsigned int cmd, int err)
 	case VPERFCTR_RESUME:
 		return err == EPERM || err == EINVAL || err == EINTR;
 	case VPERFCTR_READ_CPUS:
-		return err == EFAULT || err == EINVAL || err == E2BIG || err == EOVERFLOW || err == EINTR;
+		return err == EFAULT || err == EINVAL || err == E2BIG || err == EOVERFLOW ||
+		       err == EINTR || err == ENOMEM;
 	case VPERFCTR_RING:
 	case VPERFCTR_CONSUME:
 		return is_documented(cmd, err);

@@ -165,9 +165,22 @@ void kmem_cache_destroy(struct kmem_cache *cache)
 	kfree(cache);
 }
 
+/*
+ * User space may delay a fault for as long as it likes, by userfaultfd or a file of FUSE.  Others
+ * who want the lock would wait for that.  Where no fault is handled, nothing waits.
+ */
+static void check_locks(void)
+{
+	const struct sim_task *t = current->sim;
+
+	sim_require(!t->mutexes.n || t->no_faults || irqs_disabled() || sim_this_cpu()->in_irq,
+		    "an access to user memory with the mutex %s", t->mutexes.lock[0]->name);
+}
+
 bool sim_user_write(const void *p, size_t size)
 {
 	(void)size;
+	check_locks();
 	SIM_STEP("user memory");
 	if (!sim_is_user_address(p))
 		return false;

@@ -1221,6 +1221,7 @@ struct vperfctr_ring_page {
  *
  *	EOVERFLOW  nrcpus or nrctrs is smaller than the number of CPUs or of controlled
  *		counters; both are set to these numbers, and nothing else is written
+ *	ENOMEM	there is no memory
  */
 #define VPERFCTR_READ_CPUS	_IO(0xD0, 25)
 
