@@ -704,6 +704,38 @@ START_TEST(failure_during_the_run)
 	fake.status = VPERFCTR_STATUS_PRIVILEGED;
 	ck_assert_int_eq(sample("cycles=1k", "true"), 125);
 	has(err, "gained privileges");
+	/* The file is complete, although the counts are not. */
+	ck_assert_int_eq(sample("cycles=1k", "true"), 125);
+	has(err, "gained privileges");
+	has_not(err, "until then");
+}
+END_TEST
+
+/* A file that cannot be written to its end: where the samples are depends on whether there was one. */
+START_TEST(no_room_for_all)
+{
+	char buf[4096], *kept;
+	FILE *f;
+
+	/* At the latest, the end of the file is above the limit. */
+	fake.nrsamples = 1000;
+	ck_assert_int_eq(sample("cycles=1k", "sh", "-c", "prlimit --fsize=4096 --pid=$PPID"), 125);
+	has(err, "/s': File too large; the samples until then are in it\n");
+	slurp("s", buf, sizeof(buf));
+	ck_assert_int_eq(strncmp(buf, SAMPLES_MAGIC, 8), 0);
+	f = fopen(in_dir("s"), "w");
+	fputs("old", f);
+	fclose(f);
+	ck_assert_int_eq(sample("cycles=1k", "sh", "-c", "prlimit --fsize=4096 --pid=$PPID"), 125);
+	has(err, "/s': File too large (the samples until then are in '/tmp/");
+	has_not(err, "are in it");
+	slurp("s", buf, sizeof(buf));
+	ck_assert_str_eq(buf, "old");
+	kept = strstr(err, "/.perfex-");
+	ck_assert_ptr_nonnull(kept);
+	kept[strcspn(kept, "'")] = '\0';
+	slurp(kept + 1, buf, sizeof(buf));
+	ck_assert_int_eq(strncmp(buf, SAMPLES_MAGIC, 8), 0);
 }
 END_TEST
 
@@ -892,6 +924,7 @@ static Suite *suite(void)
 	tcase_add_loop_test(t, failing_calls, 0, ARRAY_SIZE(failures));
 	tcase_add_test(t, command_cannot_run);
 	tcase_add_test(t, failure_during_the_run);
+	tcase_add_test(t, no_room_for_all);
 	tcase_add_test(t, not_a_sample_file);
 	tcase_add_test(t, truncated_file);
 	tcase_add_test(t, damaged_file);

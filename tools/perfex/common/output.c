@@ -264,6 +264,8 @@ bool output_keep_new(struct output *out)
 	char link[32], dir[PATH_MAX];
 	ssize_t n;
 
+	if (out->published)
+		return true;
 	if (out->way == OUTPUT_COPY)
 		return false;
 	if (out->way == OUTPUT_RENAME) {

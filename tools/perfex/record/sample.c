@@ -694,7 +694,7 @@ static int write_end(struct recorder *r, const struct sums *sums, double elapsed
 	if (!err)
 		return 0;
 	return fail_with(e, "cannot write to '%s': %s%s", rec->output->name, strerror(err),
-			 rec->nrsamples && output_keep_new(rec->output) ?
+			 rec->nrsamples && output_keep_new(rec->output) && !*rec->output->kept ?
 			 "; the samples until then are in it" : "");
 }
 
