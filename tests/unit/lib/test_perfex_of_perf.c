@@ -36,7 +36,7 @@ static void find_functions(void)
 }
 
 /* Samples in ten(), twenty(), as often as said, and in what is inlined into outer(). */
-static void write_profile(const char *name, unsigned int tens, unsigned int twenties)
+static void write_profile(const char *name, const char *event, unsigned int tens, unsigned int twenties)
 {
 	const uint64_t caller = left + 8;
 	uint64_t tsc = 1000000;
@@ -44,7 +44,7 @@ static void write_profile(const char *name, unsigned int tens, unsigned int twen
 
 	put_header(in_dir(name), SAMPLES_CHAINS);
 	put_record(RECORD_COMMAND, NULL, 0, "calls");
-	put_event(0, 1000, "cycles:u");
+	put_event(0, 1000, event);
 	put_task(RECORD_EXEC, 20, 20, 1, "calls and more");
 	put_mapping(20, 2, UINT64_C(0x400000), UINT64_C(0x404000), 0, CALLS);
 	for (i = 0; i < tens + twenties; i++)
@@ -59,8 +59,8 @@ static void setup(void)
 	command_setup();
 	ck_assert_int_eq(chdir(dir), 0);
 	fake.info.soft = 0x1f;
-	write_profile("perfex.data", 6, 3);
-	write_profile("other.data", 2, 7);
+	write_profile("perfex.data", "cycles:u", 6, 3);
+	write_profile("other.data", "cycles:u", 2, 7);
 }
 
 static void teardown(void)
@@ -579,7 +579,7 @@ START_TEST(script)
 {
 	char expected[512];
 
-	write_profile("perfex.data", 1, 1);
+	write_profile("perfex.data", "cycles:u", 1, 1);
 	ck_assert_int_eq(perfex("script"), 0);
 	snprintf(expected, sizeof(expected), "calls_and_more 20/21 [001] 0.000000: 1000 cycles:u:%c\n"
 		 "\t%16lx ten (" CALLS ")\n\t%16lx left (" CALLS ")\n\n",
@@ -591,6 +591,33 @@ START_TEST(script)
 	has_not(out, "(inlined)");
 	ck_assert_int_eq(perfex("script", "--comm=other"), 125);
 	is_message("no samples");
+}
+END_TEST
+
+/* The shares of different events may differ, whatever the programs do. */
+START_TEST(diff_of_events)
+{
+	static const char line[] = "perfex: the shares are of different events: of cycles:u in 'perfex.data', and of branches:u in 'third.data'\n";
+
+	write_profile("third.data", "branches:u", 2, 7);
+	ck_assert_int_eq(perfex("diff", "perfex.data", "third.data"), 0);
+	ck_assert_str_eq(err, line);
+	has(out, "   60.00%     20.00%    -40.00%  ten [calls]\n");
+	ck_assert_int_eq(perfex("diff", "-j", "perfex.data", "third.data"), 0);
+	ck_assert_str_eq(err, line);
+	ck_assert_int_eq(perfex("diff", "perfex.data", "other.data"), 0);
+	ck_assert_str_eq(err, "");
+	/* An event without a name, and a recording that ended before any was written. */
+	write_profile("third.data", "", 2, 7);
+	ck_assert_int_eq(perfex("diff", "perfex.data", "third.data"), 0);
+	ck_assert_str_eq(err, "");
+	put_header(in_dir("none.data"), SAMPLES_CHAINS);
+	put_record(RECORD_COMMAND, NULL, 0, "calls");
+	put_close();
+	perfex("diff", "perfex.data", "none.data");
+	has_not(err, "of different events");
+	perfex("diff", "none.data", "perfex.data");
+	has_not(err, "of different events");
 }
 END_TEST
 
@@ -718,6 +745,7 @@ static Suite *suite(void)
 	tcase_add_loop_test(t, line_of_perf, 0, (int)ARRAY_SIZE(lines));
 	tcase_add_loop_test(t, options_of, 0, (int)ARRAY_SIZE(options_of_perf));
 	tcase_add_test(t, script);
+	tcase_add_test(t, diff_of_events);
 	tcase_add_test(t, diff_of_counts);
 	tcase_add_loop_test(t, diff_of_parts, 0, (int)ARRAY_SIZE(part_fields));
 	tcase_add_test(t, duration_of_intervals);

@@ -25,6 +25,7 @@ struct difference {
 
 struct differences {
 	const char *const *files;
+	char *event[2];		/* whose shares these are; "": there are none, or it has no name */
 	unsigned int nr, room;
 	struct difference *row;
 };
@@ -36,6 +37,8 @@ static void differences_free(struct differences *d)
 	for (i = 0; i < d->nr; i++)
 		free(d->row[i].name);
 	free(d->row);
+	free(d->event[0]);
+	free(d->event[1]);
 }
 
 static int compare_names(const void *a, const void *b)
@@ -114,6 +117,9 @@ static int add_shares(struct differences *d, const struct profile *p, unsigned i
 
 	while (event + 1 < p->nrevents && !p->events[event].samples)
 		event++;
+	d->event[file] = strdup(p->events[event].samples ? p->events[event].name : "");
+	if (!d->event[file])
+		return fail_with(e, "out of memory");
 	if (report_parse_keys(&keys, "symbol", e))
 		return -1;
 	err = rows_make(p, &t, &keys, event, false, e);
@@ -265,6 +271,22 @@ static void print_differences(FILE *f, const struct differences *d, const struct
 
 /* ---- both -------------------------------------------------------------------------------- */
 
+/* Shares of different events may differ although the programs do not. */
+static void print_events(const struct differences *d)
+{
+	char name[2][MAX_PATH_NAME], event[2][MAX_PATH_NAME];
+	unsigned int k;
+
+	if (!*d->event[0] || !*d->event[1] || !strcmp(d->event[0], d->event[1]))
+		return;
+	for (k = 0; k < 2; k++) {
+		plain_text(name[k], sizeof(name[k]), d->files[k]);
+		plain_text(event[k], sizeof(event[k]), d->event[k]);
+	}
+	fprintf(stderr, "perfex: the shares are of different events: of %s in '%s', and of %s in '%s'\n",
+		event[0], name[0], event[1], name[1]);
+}
+
 /* True if a file begins as those of perfex record do. */
 static bool has_samples(const char *name)
 {
@@ -292,6 +314,8 @@ int diff_here(FILE *out, const char *const *files, const struct reporting *o, st
 		err = share ? read_shares(&d, o, file, e) : read_counts(&d, o, file, e);
 	if (!err) {
 		work_prints();
+		if (share)
+			print_events(&d);
 		join_rows(&d);
 		if (share && d.nr)
 			qsort(d.row, d.nr, sizeof(*d.row), compare_changes);
