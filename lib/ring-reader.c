@@ -13,6 +13,9 @@ int vperfctr_ring_map(struct vperfctr *v, uint64_t map_size)
 	struct vperfctr_handle *h = to_handle(v);
 	void *ring;
 
+	/* Its events have mappings of their own at such offsets. */
+	if (h->perf)
+		return -ENOTTY;
 	/* A child does not inherit the mapping. */
 	if (h->ring_mapper == getpid())
 		return 0;

@@ -1441,6 +1441,7 @@ __VPERFCTR_PASS_SIZE int vperfctr_ring_open(struct vperfctr *v, struct vperfctr_
  *	-EPROTONOSUPPORT  it has another format than this library knows
  *	-EPERM	the ring has VPERFCTR_RING_KERNEL, and the caller may not count kernel
  *		mode
+ *	-ENOTTY	perf_event counts by this handle
  *	-ENOMEM
  */
 int vperfctr_ring_map(struct vperfctr *v, uint64_t map_size);

@@ -573,6 +573,7 @@ START_TEST(changes)
 	vperfctr_control_init(&control, NULL);
 	ck_assert_int_eq(vperfctr_control(v, &control), -ENOTTY);
 	ck_assert_int_eq(vperfctr_iresume(v), -ENOTTY);
+	ck_assert_int_eq(vperfctr_ring_map(v, 8192), -ENOTTY);
 	read.control = (uintptr_t)&control;
 	ck_assert_int_eq(vperfctr_read_state(v, &read), -EOPNOTSUPP);
 	read.control = 0;
