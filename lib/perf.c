@@ -565,6 +565,13 @@ static void fill_soft(const struct __vperfctr_perf *p, const struct group *g,
 			soft->count[i].own = g->value[p->soft_place[i]];
 }
 
+/* Return VPERFCTR_STATUS_ACTIVE and _SUSPENDED, if they are true of the handle. */
+static uint32_t activity_of(const struct __vperfctr_perf *p)
+{
+	return (p->stopped ? 0 : VPERFCTR_STATUS_ACTIVE) |
+	       (p->suspended ? VPERFCTR_STATUS_SUSPENDED : 0);
+}
+
 int __vperfctr_perf_read_state(const struct vperfctr_handle *h, struct vperfctr_read *read)
 {
 	uint64_t *sums = (uint64_t *)(uintptr_t)read->sums;
@@ -594,9 +601,7 @@ int __vperfctr_perf_read_state(const struct vperfctr_handle *h, struct vperfctr_
 	read->nrctrs = p->nrctrs;
 	read->overflow = 0;
 	read->children_missed = 0;
-	read->status = (has_thread(h) ? VPERFCTR_STATUS_ATTACHED : 0) |
-		       (p->stopped ? 0 : VPERFCTR_STATUS_ACTIVE) |
-		       (p->suspended ? VPERFCTR_STATUS_SUSPENDED : 0);
+	read->status = (has_thread(h) ? VPERFCTR_STATUS_ATTACHED : 0) | activity_of(p);
 	if (read->flags & VPERFCTR_READ_OWNER && h->pub.thread && !is_foreign(h) &&
 	    read->status & VPERFCTR_STATUS_ATTACHED)
 		read->status |= VPERFCTR_STATUS_OWNER;
@@ -618,21 +623,30 @@ int __vperfctr_perf_read_cpus(const struct vperfctr_handle *h, struct vperfctr_r
 	uint64_t *sums = (uint64_t *)(uintptr_t)read->sums;
 	const struct __vperfctr_perf *p = h->perf;
 	const bool room = read->nrcpus >= p->nrgroups && read->nrctrs >= p->nrctrs;
+	const uint32_t status = activity_of(p);
 	unsigned int i, k;
 	struct group g;
-	int err = 0;
+	int err;
 
 	if (!p->cpu)
 		return -ENOTTY;
+	err = __vperfctr_check_rest(read, read->size, sizeof(*read));
+	if (err)
+		return err;
 	read->nrcpus = p->nrgroups;
 	read->nrctrs = p->nrctrs;
 	if (!room)
 		return -EOVERFLOW;
+	read->status = status;
 	for (i = 0; i < p->nrgroups && !err; i++, sums += sums ? 1 + p->nrctrs : 0) {
 		memset(&g, 0, sizeof(g));
 		err = add_counts(p, i, &g);
 		if (cpu)
-			cpu[i] = (struct vperfctr_cpu){ .cpu = (uint32_t)p->cpu[i] };
+			cpu[i] = (struct vperfctr_cpu){
+				.cpu = (uint32_t)p->cpu[i],
+				.status = status == VPERFCTR_STATUS_ACTIVE ?
+					  VPERFCTR_CPU_STATUS_COUNTS : 0,
+			};
 		if (!sums)
 			continue;
 		sums[0] = p->mult ? to_ticks(p, g.running) : 0;

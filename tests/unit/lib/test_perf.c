@@ -774,6 +774,10 @@ START_TEST(cpus)
 	struct vperfctr_read_cpus read = {
 		.nrcpus = 2, .nrctrs = 2, .cpus = (uintptr_t)read_cpus, .sums = (uintptr_t)sums,
 	};
+	struct {
+		struct vperfctr_read_cpus read;
+		uint64_t newer;
+	} larger = { .newer = 0 };
 	struct vperfctr *v;
 	unsigned int i;
 
@@ -784,14 +788,19 @@ START_TEST(cpus)
 	ck_assert_uint_eq(k.enables, 0);
 	ck_assert_int_eq(vperfctr_resume(v), 0);
 	ck_assert_uint_eq(k.enables, 3);
+	read.status = 77;
 	ck_assert_int_eq(vperfctr_read_cpus(v, &read), -EOVERFLOW);
 	ck_assert_uint_eq(read.nrcpus, 3);
+	/* Nothing else is written. */
+	ck_assert_uint_eq(read.status, 77);
 	k.enabled = k.running = 9;
 	for (i = 0; i < 6; i++)
 		k.value[i] = 10 + i;
 	ck_assert_int_eq(vperfctr_read_cpus(v, &read), 0);
+	ck_assert_uint_eq(read.status, VPERFCTR_STATUS_ACTIVE);
 	for (i = 0; i < 3; i++) {
 		ck_assert_uint_eq(read_cpus[i].cpu, (unsigned int)cpu[i]);
+		ck_assert_uint_eq(read_cpus[i].status, VPERFCTR_CPU_STATUS_COUNTS);
 		ck_assert_uint_eq(sums[3 * i], 9);
 		ck_assert_uint_eq(sums[3 * i + 1], 10 + 2 * i);
 		ck_assert_uint_eq(sums[3 * i + 2], 11 + 2 * i);
@@ -801,6 +810,17 @@ START_TEST(cpus)
 	k.ran[4] = 0;
 	ck_assert_int_eq(vperfctr_suspend(v), 0);
 	ck_assert_uint_eq(k.disables, 3);
+	ck_assert_int_eq(vperfctr_read_cpus(v, &read), 0);
+	ck_assert_uint_eq(read.status, VPERFCTR_STATUS_ACTIVE | VPERFCTR_STATUS_SUSPENDED);
+	ck_assert_uint_eq(read_cpus[2].status, 0);
+	/* A field that is not known must be zero. */
+	larger.read = read;
+	ck_assert_int_eq(vperfctr_read_cpus_sized(v, &larger.read, sizeof(larger)), 0);
+	larger.newer = 1;
+	ck_assert_int_eq(vperfctr_read_cpus_sized(v, &larger.read, sizeof(larger)), -E2BIG);
+	ck_assert_int_eq(vperfctr_stop(v), 0);
+	ck_assert_int_eq(vperfctr_read_cpus(v, &read), 0);
+	ck_assert_uint_eq(read.status & VPERFCTR_STATUS_ACTIVE, 0);
 	vperfctr_close(v);
 	/* Threads are no CPUs. */
 	k.nr = 0;
