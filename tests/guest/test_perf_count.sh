@@ -210,4 +210,20 @@ if [ ! -e /dev/vperfctr ] && "$here/without_perf" true; then
 	check "record without perf_event" "$?$(grep -c '; and by perf_event: perf_event may not be used' "$tmp/err")$(wc -l < "$tmp/err")" 12511
 fi
 
+# Without /sys it is not known which CPUs there are, and without /proc no file is opened.
+if unshare -m true 2> /dev/null; then
+	# shellcheck disable=SC2016
+	hide='mount -t tmpfs none "/$1" && shift && exec perfex "$@" > /dev/null'
+	for command in "stat -a -e task-clock" "record -o $tmp/hidden -e task-clock"; do
+		# shellcheck disable=SC2086
+		unshare -m sh -c "$hide" sh sys $command --backend=perf true 2> "$tmp/err"
+		check "status without /sys, $command" $? 125
+		check "message without /sys, $command" \
+			"$(grep -c 'cannot read /sys/devices/system/cpu/possible: is /sys mounted?' "$tmp/err")" 1
+	done
+	: > "$tmp/hidden"
+	unshare -m sh -c "$hide" sh proc report -i "$tmp/hidden" 2> "$tmp/err"
+	check "status without /proc" $? 125
+	check "message without /proc" "$(cat "$tmp/err")" "perfex: cannot read '$tmp/hidden': is /proc mounted?"
+fi
 summary

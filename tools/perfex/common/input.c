@@ -50,6 +50,8 @@ FILE *open_input(const char *name, struct error *e)
 		close(fd);
 	if (waits)
 		fail_with(e, "'%.200s' is a pipe of another user, who may never write to it", name);
+	else if (found >= 0 && err == ENOENT)
+		fail_with(e, "cannot read '%.200s': is /proc mounted?", name);
 	else
 		fail_with(e, "cannot read '%.200s': %s", name, strerror(err));
 	errno = err;

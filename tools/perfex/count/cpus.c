@@ -230,7 +230,9 @@ static int find_cpus(struct cpus *cpus, const char *list, bool perf, struct erro
 	struct vperfctr_cpu_mask *all = NULL, *able = NULL, *online = NULL;
 	int err;
 
-	err = perf ? perf_cpus(&all, &able) : vperfctr_cpus(&all);
+	if (perf && perf_cpus(&all, &able, e))
+		return -1;
+	err = perf ? 0 : vperfctr_cpus(&all);
 	if (!err && !perf)
 		err = vperfctr_kind_cpus(&able, VPERFCTR_ANY_KIND);
 	if (err) {

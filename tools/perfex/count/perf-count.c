@@ -49,18 +49,25 @@ void perf_describe(struct vperfctr_info *info)
 
 /* ---- places --------------------------------------------------------------------------------- */
 
-/* Return: the CPUs of a list of the kernel's, such as 0-3,8; allocated, or NULL. */
-static struct vperfctr_cpu_mask *read_cpus(const char *file, uint32_t nrwords)
+/* Return: the CPUs of a list of the kernel's, such as 0-3,8; allocated, or NULL with *e. */
+static struct vperfctr_cpu_mask *read_cpus(const char *file, uint32_t nrwords, struct error *e)
 {
 	struct vperfctr_cpu_mask *mask;
 	unsigned int first, last;
 	FILE *f = fopen(file, "re");
 	char next = ',';
 
+	if (!f) {
+		fail_with(e, "cannot read %s: %s", file,
+			  errno == ENOENT ? "is /sys mounted?" : strerror(errno));
+		return NULL;
+	}
 	mask = calloc(1, sizeof(*mask) + nrwords * sizeof(mask->mask[0]));
 	if (mask)
 		mask->nrwords = nrwords;
-	while (f && mask && next == ',' && fscanf(f, "%u", &first) == 1) {
+	else
+		fail_with(e, "out of memory");
+	while (mask && next == ',' && fscanf(f, "%u", &first) == 1) {
 		last = first;
 		next = (char)fgetc(f);
 		if (next == '-' && fscanf(f, "%u", &last) == 1)
@@ -68,24 +75,22 @@ static struct vperfctr_cpu_mask *read_cpus(const char *file, uint32_t nrwords)
 		for (; first <= last && first < nrwords * 32; first++)
 			mask->mask[first / 32] |= UINT32_C(1) << first % 32;
 	}
-	if (f)
-		fclose(f);
+	fclose(f);
 	return mask;
 }
 
 /* As many CPUs as Linux can have. */
 #define MAX_CPUS	8192
 
-int perf_cpus(struct vperfctr_cpu_mask **all, struct vperfctr_cpu_mask **online)
+int perf_cpus(struct vperfctr_cpu_mask **all, struct vperfctr_cpu_mask **online, struct error *e)
 {
-	*all = read_cpus(SYS_CPU "/possible", MAX_CPUS / 32);
-	*online = read_cpus(SYS_CPU "/online", MAX_CPUS / 32);
-	if (*all && *online)
+	*all = read_cpus(SYS_CPU "/possible", MAX_CPUS / 32, e);
+	*online = *all ? read_cpus(SYS_CPU "/online", MAX_CPUS / 32, e) : NULL;
+	if (*online)
 		return 0;
 	free(*all);
-	free(*online);
-	*all = *online = NULL;
-	return -ENOMEM;
+	*all = NULL;
+	return -1;
 }
 
 /* Return: the numbers of the CPUs, allocated, or NULL. */
@@ -241,8 +246,9 @@ int perf_count_threads(struct vperfctr **v, const struct perf_count *p, const pi
 
 	place.cpu = &any;
 	if (p->period) {
-		err = perf_cpus(&all, &online);
-		cpus = err ? NULL : list_cpus(online, &place.nrcpus);
+		if (perf_cpus(&all, &online, e))
+			return -1;
+		cpus = list_cpus(online, &place.nrcpus);
 		free(all);
 		free(online);
 		if (!cpus)

@@ -46,8 +46,8 @@ int perf_count_cpus(struct vperfctr **v, const struct perf_count *p,
  */
 int perf_list_threads(const struct target *target, pid_t **tids, unsigned int *nr);
 
-/* The CPUs that there are, and those that are online.  Return: 0 or -errno */
-int perf_cpus(struct vperfctr_cpu_mask **all, struct vperfctr_cpu_mask **online);
+/* The CPUs that there are, and those that are online.  Return: 0, or -1 with *e */
+int perf_cpus(struct vperfctr_cpu_mask **all, struct vperfctr_cpu_mask **online, struct error *e);
 
 /* ---- perf-rings.c ----------------------------------------------------------------- */
 
