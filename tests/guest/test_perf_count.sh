@@ -113,7 +113,7 @@ if [ -z "$user" ] || id 65534 > /dev/null 2>&1; then
 	cp "$loads" "$tmp/unreadable"
 	chmod 711 "$tmp"
 	chmod 111 "$tmp/unreadable"
-	for command in "$tmp/unreadable 300" "sh -c $tmp/unreadable\${IFS}300"; do
+	for command in "$tmp/unreadable 300" "$tmp/unreadable 0" "sh -c $tmp/unreadable\${IFS}300"; do
 		# shellcheck disable=SC2086
 		run "$command" 125 stat --backend=perf $user -e task-clock $command
 		check "why, $command" "$(grep -c '^perfex: not all was counted: perf_event leaves a program that gains privileges' "$tmp/err")" 1

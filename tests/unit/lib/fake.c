@@ -173,6 +173,8 @@ FILE *__wrap_fopen(const char *path, const char *mode)
 	shown = open_cpu_file(path);
 	if (shown)
 		return shown;
+	if (fake.suid_dumpable && !strcmp(path, "/proc/sys/fs/suid_dumpable"))
+		return show(fake.suid_dumpable);
 	real = __real_fopen(path, mode);
 	if (!real || strcmp(path, "/proc/self/maps"))
 		return real;

@@ -47,6 +47,7 @@ struct fake {
 	uint32_t foreign_cpus;		/* CPUs of no kind */
 	uint64_t only_kind0;		/* general counters that no other kind has */
 	uint32_t affinity;		/* the CPUs on which this thread may run */
+	const char *suid_dumpable;	/* fs.suid_dumpable; NULL: this machine's */
 	uint32_t offline;		/* CPUs that are, and count nothing */
 	uint32_t was_offline;		/* CPUs that are reported so, and have counted */
 	uint32_t broken;		/* CPUs that are reported so */

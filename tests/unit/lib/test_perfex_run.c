@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* All of perfex: it runs commands, which the fake kernel "counts". */
 #include <check.h>
+#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -11,7 +12,9 @@
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "perfex-command.h"
@@ -1931,6 +1934,93 @@ START_TEST(attach_misuse)
 }
 END_TEST
 
+/* ---- what perf_event leaves -------------------------------------------------------- */
+
+enum caller { ROOT, USER, TRACED, NO_NEW_PRIVS };
+
+/* The answer of left_by_perf() to a caller of this sort. */
+static bool is_left(const char *path, enum caller caller)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		if ((caller == USER && (setgid(2) || setuid(2))) ||
+		    (caller == TRACED && ptrace(PTRACE_TRACEME, 0, NULL, NULL)) ||
+		    (caller == NO_NEW_PRIVS && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)))
+			_exit(2);
+		_exit(left_by_perf(path));
+	}
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert(WIFEXITED(status) && WEXITSTATUS(status) < 2);
+	return WEXITSTATUS(status);
+}
+
+/* Owner or group -1: the ID that stands for those that a user namespace lacks. */
+static const struct {
+	int owner, group;
+	mode_t mode;
+	const char *content;
+	enum caller caller;
+	bool left;
+} executables[] = {
+	{ 1, 1, 0755, "program", ROOT, false },
+	{ 1, 1, 04755, "program", ROOT, true },
+	{ 1, 1, 02755, "program", ROOT, true },
+	{ 1, 1, 02745, "program", ROOT, false },
+	{ 1, 1, 06755, "#!/bin/sh\n", ROOT, false },
+	{ 0, 1, 04755, "program", ROOT, false },
+	{ 0, 1, 04755, "program", USER, true },
+	{ 2, 1, 04755, "program", USER, false },
+	{ -1, 1, 06755, "program", ROOT, false },
+	{ 1, -1, 06755, "program", ROOT, false },
+	{ 1, 1, 06755, "program", TRACED, false },
+	{ 1, 1, 06755, "program", NO_NEW_PRIVS, false },
+	{ 0, 0, 0711, "program", ROOT, false },
+	{ 0, 0, 0711, "program", USER, true },
+	{ 0, 0, 0755, "program", USER, false },
+};
+
+/* With which files perf_event leaves a command, where the exec makes it a process without dumps. */
+START_TEST(left_by_its_file)
+{
+	const int owner = executables[_i].owner, group = executables[_i].group;
+	const char *path = write_text("program", executables[_i].content);
+	struct statvfs fs;
+
+	if (geteuid() || prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) || statvfs(dir, &fs) ||
+	    fs.f_flag & ST_NOSUID ||
+	    chown(path, owner < 0 ? (uid_t)read_number("/proc/sys/kernel/overflowuid") : (uid_t)owner,
+		  group < 0 ? (gid_t)read_number("/proc/sys/kernel/overflowgid") : (gid_t)group))
+		return;
+	chmod(dir, 0711);
+	ck_assert_int_eq(chmod(path, executables[_i].mode), 0);
+	fake.suid_dumpable = "0\n";
+	ck_assert_int_eq(is_left(path, executables[_i].caller), executables[_i].left);
+	fake.suid_dumpable = "2\n";
+	ck_assert_int_eq(is_left(path, executables[_i].caller), executables[_i].left);
+	/* All processes have dumps. */
+	fake.suid_dumpable = "1\n";
+	ck_assert(!is_left(path, executables[_i].caller));
+}
+END_TEST
+
+/* Capabilities of a file may be none that its caller lacks. */
+START_TEST(not_left_by_capabilities)
+{
+	/* version 2, effective: CAP_NET_RAW */
+	const uint32_t capabilities[] = { htole32(0x02000001), htole32(1 << 13), 0, 0, 0 };
+	const char *path = write_text("program", "program");
+
+	chmod(dir, 0711);
+	chmod(path, 0755);
+	if (geteuid() || setxattr(path, "security.capability", capabilities, sizeof(capabilities), 0))
+		return;
+	fake.suid_dumpable = "0\n";
+	ck_assert(!is_left(path, USER));
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("perfex-run");
@@ -2011,6 +2101,11 @@ static Suite *suite(void)
 	tcase_add_test(t, attach_no_such_process);
 	tcase_add_test(t, attach_traced_process);
 	tcase_add_test(t, attach_misuse);
+	suite_add_tcase(s, t);
+	t = tcase_create("perf_event");
+	tcase_add_checked_fixture(t, command_setup, command_teardown);
+	tcase_add_loop_test(t, left_by_its_file, 0, ARRAY_SIZE(executables));
+	tcase_add_test(t, not_left_by_capabilities);
 	suite_add_tcase(s, t);
 	return s;
 }

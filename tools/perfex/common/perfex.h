@@ -531,12 +531,18 @@ struct running {
 	uint64_t map_size;	/* of the ring */
 	struct timespec start;
 	struct rusage before;	/* with perf: what was the child's before it executed the command */
+	bool left;		/* with perf: see left_by_perf() */
 };
 
 int run_start(struct running *run, struct vperfctr_ring *ring, struct error *e);
 void run_go(const struct running *run);
 int run_await_exec(struct running *run, struct error *e);
 int run_await_end(const struct running *run, int *wstatus, struct rusage *usage);
+/*
+ * True if perf_event certainly does not count a command from its exec on.  Context: the child that
+ * will execute it.
+ */
+bool left_by_perf(const char *command);
 /* Return: 0, or -1 with *e if perf_event has left the command, or what it started. */
 int run_check_perf(const struct running *run, const struct sums *sums, const struct rusage *usage,
 		   struct error *e);
