@@ -202,8 +202,10 @@ static int check_place(const struct vperfctr_perf_place *place, const struct vpe
 		return __vperfctr_refuse(why, -EINVAL, "the threads and CPUs to be counted are no valid lists");
 	if (!has_periods(place, nr))
 		return 0;
-	if (!place->sample || place->sample->size < PERF_ATTR_SIZE_VER0)
+	if (!place->sample || !__vperfctr_is_size(place->sample->size, PERF_ATTR_SIZE_VER0))
 		return __vperfctr_refuse(why, -EINVAL, "the attributes of samples are missing, or do not have their size");
+	if (__vperfctr_check_rest(place->sample, place->sample->size, sizeof(*place->sample)))
+		return __vperfctr_refuse(why, -E2BIG, "the attributes of samples have fields that this library does not know");
 	for (i = 0; i < nr; i++)
 		if (place->period[i] && event[i].soft && event[i].soft != VPERFCTR_SOFT_TASK_CLOCK)
 			return __vperfctr_refuse(why, -EINVAL, "'%s' makes no samples: of the software events, only task-clock does",

@@ -764,6 +764,29 @@ START_TEST(bad_places)
 }
 END_TEST
 
+/* A kernel of today has fields of samples that the library may not know. */
+START_TEST(newer_samples)
+{
+	struct {
+		struct perf_event_attr attr;
+		uint64_t newer;
+	} sample = { .attr = { .size = sizeof(sample) } };
+	static const pid_t one = 70;
+	static const uint64_t period[] = { 1000 };
+	static const int any = -1;
+	const struct vperfctr_perf_place place = { &one, &any, 1, 1, period, &sample.attr };
+	struct vperfctr *v;
+
+	ck_assert_int_eq(vperfctr_perf_open_at(&v, "cycles:u", &place, 0, &why), 0);
+	vperfctr_close(v);
+	sample.newer = 1;
+	ck_assert_int_eq(vperfctr_perf_open_at(&v, "cycles:u", &place, 0, &why), -E2BIG);
+	ck_assert_ptr_null(v);
+	sample.attr.size = 1 << 20;
+	ck_assert_int_eq(vperfctr_perf_open_at(&v, "cycles:u", &place, 0, &why), -EINVAL);
+}
+END_TEST
+
 START_TEST(cpus)
 {
 	static const pid_t none = -1;
@@ -1154,6 +1177,7 @@ int main(void)
 	tcase_add_test(t, reset_of_cpus);
 	tcase_add_loop_test(t, offline_cpu, 0, 3);
 	tcase_add_loop_test(t, bad_places, 0, 10);
+	tcase_add_test(t, newer_samples);
 	tcase_add_test(t, owner);
 	tcase_add_test(t, user_reads);
 	tcase_add_test(t, command);
