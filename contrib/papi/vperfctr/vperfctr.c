@@ -640,8 +640,11 @@ static int stop(hwd_context_t *context, hwd_control_state_t *ctl)
 		err = vperfctr_stop(s->v);
 	else
 		vperfctr_close(s->v);
+	/* A thread that has ended counts nothing.  After another error the set runs on. */
+	if (err && err != -ESRCH)
+		return to_papi(err);
 	s->v = NULL;
-	return to_papi(err);
+	return PAPI_OK;
 }
 
 /* Read the sums in the order of the control. */
@@ -740,11 +743,15 @@ static int reset(hwd_context_t *context, hwd_control_state_t *ctl)
 	unsigned int i;
 	int err;
 
+	(void)context;
 	if (!s->v)
 		return PAPI_OK;
-	/* Children that count already would end with a new control. */
+	/*
+	 * Children that count already would end with a new control.  A control that is refused, as
+	 * another thread's is, leaves the set as it was.
+	 */
 	if (s->target == OWN_THREAD && !s->inherit)
-		return to_papi(start_own(s, context));
+		return to_papi(vperfctr_control(s->v, &s->control));
 	err = read_counts(s);
 	for (i = 0; !err && i < s->nr; i++)
 		s->base[i] += s->count[i];

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * usage: errors	by PAPI, make calls that fail or that leave things to be cleaned up, and count
+ *			afterwards.  Each case is a process, which may crash or hang.
+ */
+#include <dirent.h>
+#include <err.h>
+#include <papi.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define ROUNDS	100000
+#define LEAST	(2 * ROUNDS)	/* instructions of the loop */
+#define MOST	(3 * ROUNDS)	/* those of PAPI are included */
+
+static void expect(int got, int expected, const char *what)
+{
+	if (got != expected)
+		errx(1, "%s: %s, not %s", what, PAPI_strerror(got), PAPI_strerror(expected));
+}
+
+static void must(int got, const char *what)
+{
+	expect(got, PAPI_OK, what);
+}
+
+static void is_loop(long long count, const char *what)
+{
+	if (count < LEAST || count > MOST)
+		errx(1, "%s: %lld instructions", what, count);
+}
+
+/* Execute two instructions for each round. */
+static void loop(unsigned long rounds)
+{
+	__asm__ volatile("1: dec %0; jnz 1b" : "+r"(rounds) : : "cc");
+}
+
+static int new_set(void)
+{
+	int set = PAPI_NULL;
+
+	must(PAPI_create_eventset(&set), "create");
+	must(PAPI_assign_eventset_component(set, 0), "component");
+	must(PAPI_add_named_event(set, "instructions:u"), "instructions");
+	return set;
+}
+
+static void run_thread(void *(*f)(void *), int *set)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, f, set) || pthread_join(thread, NULL))
+		errx(1, "no thread");
+}
+
+/* ---- threads --------------------------------------------------------------------- */
+
+static void *reset_it(void *set)
+{
+	expect(PAPI_reset(*(int *)set), PAPI_EPERM, "reset by another thread");
+	return NULL;
+}
+
+static void reset_by_another(void)
+{
+	long long before, after;
+	int set = new_set();
+
+	must(PAPI_start(set), "start");
+	run_thread(reset_it, &set);
+	must(PAPI_read(set, &before), "read after another thread's reset");
+	loop(ROUNDS);
+	must(PAPI_stop(set, &after), "stop after another thread's reset");
+	is_loop(after - before, "after another thread's reset");
+}
+
+static void *start_and_end(void *set)
+{
+	*(int *)set = new_set();
+	must(PAPI_start(*(int *)set), "start");
+	loop(ROUNDS);
+	return NULL;
+}
+
+static void stop_after_end(void)
+{
+	long long count;
+	int set;
+
+	run_thread(start_and_end, &set);
+	must(PAPI_stop(set, &count), "stop of a thread that has ended");
+	is_loop(count, "a thread that has ended");
+	must(PAPI_cleanup_eventset(set), "cleanup");
+}
+
+/* A set that inherits is read by the kernel, which a child may do. */
+static void stop_by_child(void)
+{
+	PAPI_option_t option = { .inherit = { .inherit = PAPI_INHERIT_ALL } };
+	long long count;
+	int set = new_set(), status;
+
+	option.inherit.eventset = set;
+	must(PAPI_set_opt(PAPI_INHERIT, &option), "inherit");
+	must(PAPI_start(set), "start");
+	loop(ROUNDS);
+	if (!fork()) {
+		expect(PAPI_stop(set, &count), PAPI_EPERM, "stop by a child");
+		must(PAPI_read(set, &count), "read by a child");
+		_exit(0);
+	}
+	if (wait(&status) < 0 || status)
+		errx(1, "the child has status %#x", status);
+	must(PAPI_stop(set, &count), "stop");
+	if (count < LEAST)
+		errx(1, "with a child: %lld instructions", count);
+}
+
+/* ---- all -------------------------------------------------------------------------- */
+
+static unsigned long thread_id(void)
+{
+	return (unsigned long)syscall(SYS_gettid);
+}
+
+static const struct {
+	const char *name;
+	void (*f)(void);
+} cases[] = {
+	{ "reset by another thread", reset_by_another },
+	{ "stop after the thread's end", stop_after_end },
+	{ "stop by a child", stop_by_child },
+};
+
+static void run(void (*f)(void))
+{
+	alarm(2);
+	if (PAPI_library_init(PAPI_VER_CURRENT) != PAPI_VER_CURRENT)
+		errx(1, "this is another version of PAPI");
+	must(PAPI_thread_init(thread_id), "threads");
+	f();
+}
+
+int main(void)
+{
+	int status, failed = 0;
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		if (!fork()) {
+			run(cases[i].f);
+			exit(0);
+		}
+		if (wait(&status) < 0)
+			err(1, "wait");
+		printf("%s: %s\n", cases[i].name, status ? "failed" : "passed");
+		if (WIFSIGNALED(status))
+			printf("%s: signal %d\n", cases[i].name, WTERMSIG(status));
+		fflush(stdout);
+		failed |= status;
+	}
+	return failed != 0;
+}
