@@ -51,6 +51,16 @@ static int new_set(void)
 	return set;
 }
 
+static long long count_loop(int set)
+{
+	long long count;
+
+	must(PAPI_start(set), "start");
+	loop(ROUNDS);
+	must(PAPI_stop(set, &count), "stop");
+	return count;
+}
+
 static void run_thread(void *(*f)(void *), int *set)
 {
 	pthread_t thread;
@@ -99,6 +109,20 @@ static void stop_after_end(void)
 	must(PAPI_cleanup_eventset(set), "cleanup");
 }
 
+static void *count_it(void *set)
+{
+	is_loop(count_loop(*(int *)set), "another thread's set");
+	return NULL;
+}
+
+static void start_by_another(void)
+{
+	int set = new_set();
+
+	run_thread(count_it, &set);
+	is_loop(count_loop(set), "the own set, after another thread has counted by it");
+}
+
 /* A set that inherits is read by the kernel, which a child may do. */
 static void stop_by_child(void)
 {
@@ -135,6 +159,7 @@ static const struct {
 } cases[] = {
 	{ "reset by another thread", reset_by_another },
 	{ "stop after the thread's end", stop_after_end },
+	{ "start by another thread", start_by_another },
 	{ "stop by a child", stop_by_child },
 };
 

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "papi.h"
@@ -43,7 +44,7 @@ struct named_event {
 /* A thread has this for all of its event sets.  PAPI has one for each CPU, too. */
 struct context {
 	struct vperfctr *v;	/* the thread's state, or NULL before the first start */
-	pid_t pid;		/* the process that has opened it: not the child of a fork */
+	pid_t tid;		/* the thread that has opened it: not the child of a fork */
 };
 
 enum target { OWN_THREAD, OTHER_THREAD, ONE_CPU };
@@ -565,18 +566,22 @@ static int ctl(hwd_context_t *context, int code, _papi_int_option_t *option)
 
 /* ---- counting ---------------------------------------------------------------- */
 
-/* Open the thread's state, unless that has been done in this process. */
+/*
+ * Open the thread's state, unless that has been done.  A state of another thread, which has started
+ * a set of this one, or of the process that forked is of no use, and no set runs by it here.
+ */
 static int get_state(struct context *c)
 {
+	const pid_t tid = (pid_t)syscall(SYS_gettid);
 	int err;
 
-	if (c->v && c->pid == getpid())
+	if (c->v && c->tid == tid)
 		return 0;
 	vperfctr_close(c->v);
 	/* An observer's: the program may have a state of its own. */
 	err = vperfctr_open(&c->v, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_TRANSIENT |
 				   VPERFCTR_OPEN_OBSERVER);
-	c->pid = getpid();
+	c->tid = tid;
 	return err;
 }
 
