@@ -241,6 +241,7 @@ static int code_to_description(unsigned int code, char *text, int len)
 static int enumerate(unsigned int *code, int modifier)
 {
 	unsigned int next;
+	bool found;
 
 	if (modifier != PAPI_ENUM_FIRST && modifier != PAPI_ENUM_EVENTS)
 		return PAPI_ENOIMPL;
@@ -249,11 +250,12 @@ static int enumerate(unsigned int *code, int modifier)
 		vperfctr_event_list(info, list_name, NULL);
 		all_listed = true;
 	}
-	_papi_hwi_unlock(NAMELIB_LOCK);
 	next = modifier == PAPI_ENUM_FIRST ? 0 : *code + 1;
 	while (next < (unsigned int)nrnames && !names[next]->is_listed)
 		next++;
-	if (next >= (unsigned int)nrnames)
+	found = next < (unsigned int)nrnames;
+	_papi_hwi_unlock(NAMELIB_LOCK);
+	if (!found)
 		return PAPI_ENOEVNT;
 	*code = next;
 	return PAPI_OK;
@@ -392,7 +394,7 @@ static int update_control_state(hwd_control_state_t *ctl, NativeInfo_t *native, 
 				hwd_context_t *context)
 {
 	struct event_set *s = ctl;
-	int i;
+	int i, err;
 
 	(void)context;
 	if (count > MAX_EVENTS)
@@ -401,8 +403,11 @@ static int update_control_state(hwd_control_state_t *ctl, NativeInfo_t *native, 
 		end_overflow(s, i);
 	s->nr = 0;
 	for (i = 0; i < count; i++) {
-		if (translate(names[native[i].ni_event]))
-			return PAPI_ENOEVNT;
+		_papi_hwi_lock(NAMELIB_LOCK);
+		err = translate(names[native[i].ni_event]);
+		_papi_hwi_unlock(NAMELIB_LOCK);
+		if (err)
+			return err == -ENOMEM ? PAPI_ENOMEM : PAPI_ENOEVNT;
 		s->code[i] = native[i].ni_event;
 		native[i].ni_position = i;
 	}
