@@ -18,6 +18,17 @@
 #define LEAST	(2 * ROUNDS)	/* instructions of the loop */
 #define MOST	(3 * ROUNDS)	/* those of PAPI are included */
 
+static int seen;
+
+static void handler(int set, void *address, long long vector, void *context)
+{
+	(void)set;
+	(void)address;
+	(void)vector;
+	(void)context;
+	seen++;
+}
+
 static void expect(int got, int expected, const char *what)
 {
 	if (got != expected)
@@ -123,6 +134,43 @@ static void start_by_another(void)
 	is_loop(count_loop(set), "the own set, after another thread has counted by it");
 }
 
+static int descriptors(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	int nr = 0;
+
+	while (dir && readdir(dir))
+		nr++;
+	if (dir)
+		closedir(dir);
+	return nr;
+}
+
+static void *unregister(void *unused)
+{
+	PAPI_option_t option = { .cpu = { .cpu_num = 0 } };
+	const int nr = descriptors();
+	int set, code;
+
+	(void)unused;
+	must(PAPI_register_thread(), "register");
+	set = new_set();
+	must(PAPI_event_name_to_code("instructions:u", &code), "code");
+	must(PAPI_overflow(set, code, ROUNDS, 0, handler), "overflow");
+	option.cpu.eventset = new_set();
+	must(PAPI_set_opt(PAPI_CPU_ATTACH, &option), "one CPU");
+	must(PAPI_start(option.cpu.eventset), "start of a CPU");
+	must(PAPI_unregister_thread(), "unregister");
+	if (descriptors() != nr)
+		errx(1, "the thread has left %d descriptors", descriptors() - nr);
+	return NULL;
+}
+
+static void unregister_running(void)
+{
+	run_thread(unregister, NULL);
+}
+
 /* A set that inherits is read by the kernel, which a child may do. */
 static void stop_by_child(void)
 {
@@ -160,6 +208,7 @@ static const struct {
 	{ "reset by another thread", reset_by_another },
 	{ "stop after the thread's end", stop_after_end },
 	{ "start by another thread", start_by_another },
+	{ "a thread unregisters", unregister_running },
 	{ "stop by a child", stop_by_child },
 };
 

@@ -389,7 +389,10 @@ static int init_control_state(hwd_control_state_t *ctl)
 	return PAPI_OK;
 }
 
-/* PAPI's core sets the overflows again afterwards. */
+/*
+ * PAPI's core sets the overflows again afterwards.  When a thread unregisters, the core takes all
+ * events out of its sets, which may run and have overflows.  It holds the lock of signals then.
+ */
 static int update_control_state(hwd_control_state_t *ctl, NativeInfo_t *native, int count,
 				hwd_context_t *context)
 {
@@ -399,8 +402,12 @@ static int update_control_state(hwd_control_state_t *ctl, NativeInfo_t *native, 
 	(void)context;
 	if (count > MAX_EVENTS)
 		return PAPI_ECOUNT;
-	for (i = 0; i < (int)s->nr; i++)
+	if (s->target != OWN_THREAD)
+		vperfctr_close(s->v);
+	s->v = NULL;
+	for (i = 0; count && i < (int)s->nr; i++)
 		end_overflow(s, i);
+	memset(s->period, 0, sizeof(s->period));
 	s->nr = 0;
 	for (i = 0; i < count; i++) {
 		_papi_hwi_lock(NAMELIB_LOCK);
