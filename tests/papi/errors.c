@@ -194,6 +194,26 @@ static void stop_by_child(void)
 		errx(1, "with a child: %lld instructions", count);
 }
 
+/* ---- settings -------------------------------------------------------------------- */
+
+static void refused_threshold(void)
+{
+	int set = new_set(), instructions, cycles;
+
+	must(PAPI_add_named_event(set, "cycles:u"), "cycles");
+	must(PAPI_event_name_to_code("instructions:u", &instructions), "code");
+	must(PAPI_event_name_to_code("cycles:u", &cycles), "code");
+	expect(PAPI_overflow(set, instructions, 1, 0, handler), PAPI_EINVAL, "a threshold of 1");
+	must(PAPI_overflow(set, cycles, ROUNDS / 10, 0, handler), "overflow");
+	must(PAPI_start(set), "start");
+	loop(ROUNDS);
+	must(PAPI_stop(set, NULL), "stop");
+	if (!seen)
+		errx(1, "no overflow");
+	must(PAPI_cleanup_eventset(set), "cleanup after a threshold that was refused");
+	must(PAPI_destroy_eventset(&set), "destroy");
+}
+
 /* ---- all -------------------------------------------------------------------------- */
 
 static unsigned long thread_id(void)
@@ -210,6 +230,7 @@ static const struct {
 	{ "start by another thread", start_by_another },
 	{ "a thread unregisters", unregister_running },
 	{ "stop by a child", stop_by_child },
+	{ "a refused threshold", refused_threshold },
 };
 
 static void run(void (*f)(void))

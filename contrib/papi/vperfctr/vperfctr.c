@@ -427,10 +427,12 @@ static int set_overflow(EventSetInfo_t *esi, int index, int threshold)
 	struct event_set *s = esi->ctl_state;
 	const int i = esi->EventInfoArray[index].pos[0];
 	const unsigned int old = i >= 0 && i < (int)s->nr ? s->period[i] : 0;
-	int err;
 
-	if (i < 0 || i >= (int)s->nr || (!threshold && !old))
+	if (i < 0 || i >= (int)s->nr)
 		return PAPI_EINVAL;
+	/* PAPI's core also takes back a threshold that was refused. */
+	if (!threshold && !old)
+		return PAPI_OK;
 	/* The handlers of what a thread starts would be this process's, or none. */
 	if (threshold && (s->target != OWN_THREAD || s->inherit))
 		return PAPI_ENOSUPP;
@@ -450,8 +452,7 @@ static int set_overflow(EventSetInfo_t *esi, int index, int threshold)
 		}
 		s->period[i] = threshold;
 	}
-	err = make_control(s);
-	return to_papi(err);
+	return to_papi(make_control(s));
 }
 
 static int set_domain(hwd_control_state_t *ctl, int domain)
