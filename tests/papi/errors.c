@@ -214,6 +214,49 @@ static void refused_threshold(void)
 	must(PAPI_destroy_eventset(&set), "destroy");
 }
 
+/* Start a process that executes the loop when a byte comes. */
+static pid_t start_child(int *to)
+{
+	int fds[2];
+	pid_t pid;
+	char c;
+
+	if (pipe(fds))
+		err(1, "pipe");
+	pid = fork();
+	if (!pid) {
+		close(fds[1]);
+		if (read(fds[0], &c, 1) == 1)
+			loop(ROUNDS);
+		_exit(0);
+	}
+	close(fds[0]);
+	*to = fds[1];
+	return pid;
+}
+
+static void let_run(int to, pid_t pid)
+{
+	if (write(to, "", 1) != 1 || waitpid(pid, NULL, 0) != pid)
+		err(1, "the child");
+}
+
+static void granularity_of_attached(void)
+{
+	PAPI_option_t option = { .granularity = { .granularity = PAPI_GRN_THR } };
+	long long count;
+	int set = new_set(), to;
+	pid_t pid = start_child(&to);
+
+	must(PAPI_attach(set, (unsigned long)pid), "attach");
+	option.granularity.eventset = set;
+	must(PAPI_set_opt(PAPI_GRANUL, &option), "granularity");
+	must(PAPI_start(set), "start");
+	let_run(to, pid);
+	must(PAPI_stop(set, &count), "stop");
+	is_loop(count, "a set that is attached to a process");
+}
+
 /* ---- all -------------------------------------------------------------------------- */
 
 static unsigned long thread_id(void)
@@ -231,6 +274,7 @@ static const struct {
 	{ "a thread unregisters", unregister_running },
 	{ "stop by a child", stop_by_child },
 	{ "a refused threshold", refused_threshold },
+	{ "granularity of an attached set", granularity_of_attached },
 };
 
 static void run(void (*f)(void))

@@ -530,7 +530,8 @@ static int set_granularity(struct event_set *s, int granularity)
 
 	switch (granularity) {
 	case PAPI_GRN_THR:
-		return set_target(s, OWN_THREAD, 0, 0);
+		/* A set that is attached counts one thread, too. */
+		return s->target == OTHER_THREAD ? PAPI_OK : set_target(s, OWN_THREAD, 0, 0);
 	case PAPI_GRN_SYS:
 		cpu = sched_getcpu();
 		return cpu < 0 ? PAPI_ESYS : set_target(s, ONE_CPU, 0, cpu);
