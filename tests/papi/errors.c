@@ -52,6 +52,16 @@ static void loop(unsigned long rounds)
 	__asm__ volatile("1: dec %0; jnz 1b" : "+r"(rounds) : : "cc");
 }
 
+static void move_to(int cpu)
+{
+	cpu_set_t cpus;
+
+	CPU_ZERO(&cpus);
+	CPU_SET(cpu, &cpus);
+	if (sched_setaffinity(0, sizeof(cpus), &cpus))
+		err(1, "CPU %d", cpu);
+}
+
 static int new_set(void)
 {
 	int set = PAPI_NULL;
@@ -257,6 +267,24 @@ static void granularity_of_attached(void)
 	is_loop(count, "a set that is attached to a process");
 }
 
+static void default_granularity(void)
+{
+	PAPI_option_t option = { .defgranularity = { .granularity = PAPI_GRN_SYS } };
+	long long count;
+	int set, to;
+	pid_t pid;
+
+	move_to(0);
+	pid = start_child(&to);
+	must(PAPI_set_opt(PAPI_DEFGRN, &option), "default granularity");
+	set = new_set();
+	must(PAPI_start(set), "start");
+	let_run(to, pid);
+	must(PAPI_stop(set, &count), "stop");
+	if (count < LEAST)
+		errx(1, "a set of the CPU by default: %lld instructions", count);
+}
+
 /* ---- all -------------------------------------------------------------------------- */
 
 static unsigned long thread_id(void)
@@ -275,6 +303,7 @@ static const struct {
 	{ "stop by a child", stop_by_child },
 	{ "a refused threshold", refused_threshold },
 	{ "granularity of an attached set", granularity_of_attached },
+	{ "default granularity", default_granularity },
 };
 
 static void run(void (*f)(void))

@@ -380,15 +380,6 @@ static void end_overflow(struct event_set *s, unsigned int i)
 	s->period[i] = 0;
 }
 
-static int init_control_state(hwd_control_state_t *ctl)
-{
-	struct event_set *s = ctl;
-
-	memset(s, 0, sizeof(*s));
-	s->domain = _vperfctr_vector.cmp_info.default_domain;
-	return PAPI_OK;
-}
-
 /*
  * PAPI's core sets the overflows again afterwards.  When a thread unregisters, the core takes all
  * events out of its sets, which may run and have overflows.  It holds the lock of signals then.
@@ -538,6 +529,16 @@ static int set_granularity(struct event_set *s, int granularity)
 	default:
 		return PAPI_ECMP;
 	}
+}
+
+static int init_control_state(hwd_control_state_t *ctl)
+{
+	const PAPI_component_info_t *cmp = &_vperfctr_vector.cmp_info;
+	struct event_set *s = ctl;
+
+	memset(s, 0, sizeof(*s));
+	s->domain = cmp->default_domain;
+	return set_granularity(s, cmp->default_granularity);
 }
 
 static int set_inherit(struct event_set *s, bool inherit)
