@@ -331,6 +331,22 @@ START_TEST(no_host)
 }
 END_TEST
 
+START_TEST(few_cpus_of_host)
+{
+	struct { struct record_host r; char names[16]; } host = { { 2, 1 }, "mips\0001.2.3\000x" };
+
+	begin(0);
+	put_record(RECORD_HOST, &host, sizeof(host), NULL);
+	put_mapping(10, 2, CODE, TWO);
+	/* on CPU 3 */
+	put_sample(10, 11, 5, 0x400010);
+	end();
+	export();
+	perf("report --header-only");
+	has(out, "# nrcpus online : 1\n# nrcpus avail : 4\n");
+}
+END_TEST
+
 /* ---- registers ----------------------------------------------------------------------------- */
 
 /* Each of perf's places has a register of its own. */
@@ -649,6 +665,7 @@ static Suite *suite(void)
 	tcase_add_test(t, times);
 	tcase_add_test(t, head);
 	tcase_add_test(t, no_host);
+	tcase_add_test(t, few_cpus_of_host);
 	tcase_add_loop_test(t, all_registers, 0, 4);
 	tcase_add_test(t, misuse);
 	tcase_add_test(t, extremes);

@@ -44,7 +44,6 @@ struct writer {
 	struct hash_table paths;	/* of files that have build IDs: */
 	const struct file_description **files;
 
-	bool failed;		/* no memory */
 	uint32_t len;
 	char record[1 << 16];
 };
@@ -506,8 +505,11 @@ static bool put_feature(struct writer *x, unsigned int feature)
 		put_build_ids(x);
 		return x->paths.nr > 1;
 	case PERF_DATA_NRCPUS:
-		/* hotspot 1.3 has a table of these, and crashes if a sample has another CPU. */
-		put32(x, host->cpus ? host->cpus : x->nrcpus);
+		/*
+		 * hotspot 1.3 has a table of these, and crashes if a sample has another CPU.  The host
+		 * may have said fewer: without /sys, the C library counts those of the affinity.
+		 */
+		put32(x, host->cpus > x->nrcpus ? host->cpus : x->nrcpus);
 		put32(x, host->cpus ? host->online : x->nrcpus);
 		return host->cpus || x->nrcpus;
 	case PERF_DATA_CMDLINE:
