@@ -130,9 +130,10 @@ public class JmhProfiler implements ExternalProfiler, InternalProfiler {
 				running++;
 			}
 			super.execute(() -> {
-				final long[] before = read();
+				long[] before = null;
 
 				try {
+					before = read();
 					task.run();
 				} finally {
 					add(before, before == null ? null : read());
@@ -148,6 +149,10 @@ public class JmhProfiler implements ExternalProfiler, InternalProfiler {
 				return OWN.get().read();
 			} catch (CountersException e) {
 				fail(e.getMessage());
+				return null;
+			} catch (RuntimeException | Error e) {
+				/* JMH waits for the task, which must run all the same. */
+				fail("vperfctr: " + e);
 				return null;
 			}
 		}

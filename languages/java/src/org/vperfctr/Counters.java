@@ -41,6 +41,9 @@ public final class Counters implements AutoCloseable {
 	private final MemorySegment values = arena.allocate(JAVA_LONG, MAX_CTRS);
 	private MemorySegment v;
 
+	/** The reason why the C library cannot be used: see Library. */
+	private static volatile String missing = "libvperfctr-event.so.0 was not found: install it first";
+
 	/** The functions of the C library. */
 	private static final class Library {
 		static final MethodHandle COUNT, NAME, BACKEND, READ, READ_SOFT, RESET, CLOSE;
@@ -52,7 +55,7 @@ public final class Counters implements AutoCloseable {
 			try {
 				library = SymbolLookup.libraryLookup("libvperfctr-event.so.0", Arena.global());
 			} catch (IllegalArgumentException e) {
-				throw new CountersException(0, "libvperfctr-event.so.0 was not found: install it first");
+				throw new CountersException(0, missing);
 			}
 			COUNT = function(linker, library, "vperfctr_count",
 				FunctionDescriptor.of(JAVA_INT, ADDRESS, ADDRESS, JAVA_INT, ADDRESS));
@@ -69,7 +72,10 @@ public final class Counters implements AutoCloseable {
 
 		private static MethodHandle function(Linker linker, SymbolLookup library, String name,
 						     FunctionDescriptor type) {
-			return linker.downcallHandle(library.find(name).orElseThrow(), type);
+			return linker.downcallHandle(library.find(name).orElseThrow(() -> {
+				missing = "libvperfctr-event.so.0 has no " + name + ": install a later one";
+				return new CountersException(0, missing);
+			}), type);
 		}
 	}
 
@@ -138,7 +144,7 @@ public final class Counters implements AutoCloseable {
 		if (e instanceof RuntimeException)
 			return (RuntimeException)e;
 		if (e instanceof NoClassDefFoundError)
-			return new CountersException(0, "libvperfctr-event.so.0 was not found: install it first");
+			return new CountersException(0, missing);
 		if (e instanceof Error)
 			throw (Error)e;
 		return new IllegalStateException(e);
