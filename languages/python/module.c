@@ -417,13 +417,19 @@ static PyObject *thread_read(PyObject *module, PyObject *names)
 	unsigned int nr = 0;
 	struct vperfctr *v;
 	PyObject *bytes;
+	char *text;
 	int err;
 
 	(void)module;
 	bytes = PyUnicode_AsUTF8String(names);
 	if (!bytes)
 		return NULL;
-	err = vperfctr_thread(&v, PyBytes_AsString(bytes), 0, &why);
+	/* It raises ValueError if there is a NUL in the text. */
+	if (PyBytes_AsStringAndSize(bytes, &text, NULL)) {
+		Py_DECREF(bytes);
+		return NULL;
+	}
+	err = vperfctr_thread(&v, text, 0, &why);
 	Py_DECREF(bytes);
 	if (err)
 		return fail(err, why.text);
@@ -456,9 +462,13 @@ PyMODINIT_FUNC PyInit__vperfctr(void)
 	if (!module)
 		return NULL;
 	type = PyType_FromSpec(&count_spec);
-	if (!type || PyModule_AddObject(module, "count", type) ||
-	    PyModule_AddStringConstant(module, "__version__", vperfctr_version_text())) {
+	/* The type is the module's after this, but not if it fails. */
+	if (!type || PyModule_AddObject(module, "count", type)) {
 		Py_XDECREF(type);
+		Py_DECREF(module);
+		return NULL;
+	}
+	if (PyModule_AddStringConstant(module, "__version__", vperfctr_version_text())) {
 		Py_DECREF(module);
 		return NULL;
 	}

@@ -106,6 +106,12 @@ def test_errors():
         except kind:
             pass
     c.close()
+    for f in (vperfctr.count, vperfctr.thread_read):
+        try:
+            f("instructions:u\0x")
+            check("a NUL", "no error", ValueError)
+        except ValueError:
+            pass
     fds = len(os.listdir("/proc/self/fd"))
     for _ in range(10):
         vperfctr.count("instructions:u")
