@@ -149,7 +149,8 @@ func (c *Counters) Reset() error {
 	return nil
 }
 
-// Close ends the counting, and the goroutine may change its thread again.
+// Close ends the counting, and the goroutine may change its thread again.  It is for the goroutine
+// that has called New: another one would leave that one locked to its thread.
 func (c *Counters) Close() {
 	if c.v != nil {
 		C.vperfctr_close(c.v)
