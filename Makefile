@@ -302,7 +302,8 @@ endif
 #:                      the tests of Python, C++, Rust, Go and Java; the crates take
 #:                      minutes
 #:   make check-papi    PAPI's own tests on its component vperfctr, beside perf_event
-#:   make release-check the archive of "make dist", and what it builds: doc/release.md
+#:   make release-check the archive of "make dist", and what it builds; ARCHIVE=FILE in an
+#:                      unpacked one: doc/release.md
 #:   make check-packages
 #:                      install, upgrade and remove Debian packages in a virtual
 #:                      machine that counts meanwhile; build them for other
