@@ -49,11 +49,11 @@ static void print_overview(FILE *f)
 	      "  perfex stat -- record                  count a program named like a command\n", f);
 }
 
-int show_help(const struct command *command)
+int show_help(const struct command *command, bool all)
 {
 	buffer_output();
 	if (command)
-		option_table_help(stdout, command);
+		option_table_help(stdout, command, all);
 	else
 		print_overview(stdout);
 	return 1;
@@ -63,6 +63,7 @@ int show_help(const struct command *command)
 
 /* --words: for completions. */
 static const struct option_entry help_options[] = {
+	{ 'a', "all", NULL, "show all options of COMMAND, also those that few need", OPTION_FLAG(help_all) },
 	{ 0, "words", NULL, NULL, OPTION_FLAG(show.verbose) },
 	OPTIONS_END
 };
@@ -84,7 +85,7 @@ static int finish_help(struct options *o, struct error *e)
 		return fail_with(e, "perfex has no command '%.80s': perfex --help shows those that there are",
 				 o->files.name[0]);
 	if (!o->show.verbose)
-		return show_help(command);
+		return show_help(command, o->help_all);
 	buffer_output();
 	if (command)
 		option_table_words(stdout, command);
@@ -94,7 +95,7 @@ static int finish_help(struct options *o, struct error *e)
 }
 
 const struct command command_help = {
-	.name = "help", .usage = "[COMMAND]", .words = WORDS_ANY,
+	.name = "help", .usage = "[--all] [COMMAND]", .words = WORDS_ANY,
 	.summary = "show the options of a command",
 	.tables = { help_options, common_options },
 	.finish = finish_help,

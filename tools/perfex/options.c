@@ -234,7 +234,7 @@ int options_parse(int argc, char **argv, struct options *o, struct error *e)
 	ret = parse_all(&p, e);
 	free(p.used);
 	if (p.help)
-		return show_help(p.command);
+		return show_help(p.command, false);
 	if (ret)
 		return ret;
 	o->counting.command = o->files.name ? argv + argc : argv + p.next;

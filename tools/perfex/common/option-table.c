@@ -286,10 +286,20 @@ static void print_text(FILE *f, const struct command *command)
 	print_wrapped(f, text, 0, 0);
 }
 
-void option_table_help(FILE *f, const struct command *command)
+static bool is_rare(const struct option_entry *entry, const struct command *command)
+{
+	const char *const *name = command->rare;
+
+	while (name && *name && (!entry->name || strcmp(*name, entry->name)))
+		name++;
+	return name && *name;
+}
+
+void option_table_help(FILE *f, const struct command *command, bool all)
 {
 	const struct option_entry *entry;
 	const char *usage = command->usage;
+	unsigned int nrleft = 0;
 	struct cursor c;
 	int length;
 
@@ -300,9 +310,16 @@ void option_table_help(FILE *f, const struct command *command)
 	}
 	print_text(f, command);
 	putc('\n', f);
-	for_each_option(entry, c, command->tables)
-		if (entry->help)
+	for_each_option(entry, c, command->tables) {
+		if (!entry->help)
+			continue;
+		if (all || !is_rare(entry, command))
 			print_option(f, entry);
+		else
+			nrleft++;
+	}
+	if (nrleft)
+		fprintf(f, "\n%u more options: perfex help --all %s\n", nrleft, command->name);
 	if (command->more_help) {
 		putc('\n', f);
 		command->more_help(f);

@@ -30,6 +30,7 @@ struct options {
 	const char **words;		/* that perfex list looks for */
 	const char *report;		/* a file of samples to read, or of self-test's to write */
 	bool holders;			/* of perfex info */
+	bool help_all;			/* of perfex help */
 	bool self_test;
 	const char *checks;		/* of self-test; NULL: all */
 };
@@ -74,6 +75,8 @@ struct command {
 	/* tables, of which the last entry is OPTIONS_END; NULL: no more */
 	const struct option_entry *tables[MAX_TABLES];
 	enum words words;
+	/* names of options that --help leaves out, as few need them; NULL: none */
+	const char *const *rare;
 	void (*more_help)(FILE *f);	/* below the options; NULL: none */
 	/* Set what the options imply, and check them.  Return: 0, 1: done, or -1 with *e */
 	int (*finish)(struct options *o, struct error *e);
@@ -117,7 +120,8 @@ int option_table_check_used(const struct parsing *p, const struct command *comma
 const struct option_entry *option_table_find(const struct command *command, char letter,
 					     const char *name, size_t length);
 
-void option_table_help(FILE *f, const struct command *command);
+/* all: also the rare options. */
+void option_table_help(FILE *f, const struct command *command, bool all);
 
 /* Print a line for each option, for completions: letters, name, argument and help. */
 void option_table_words(FILE *f, const struct command *command);
@@ -132,8 +136,8 @@ const char *help_of(const struct options *o);
 /* All commands, in the order of the help; NULL ends them. */
 extern const struct command *const commands[];
 
-/* NULL: of perfex.  Return: 1 */
-int show_help(const struct command *command);
+/* NULL: of perfex; all: as option_table_help().  Return: 1 */
+int show_help(const struct command *command, bool all);
 
 /* Return: the command of this name, or NULL. */
 const struct command *command_find(const char *name);

@@ -121,6 +121,11 @@ static const struct option_entry stat_options[] = {
 	OPTIONS_END
 };
 
+static const char *const rare_options[] = {
+	"table", "pre", "post", "sync", "metric-only", "no-big-num", "summary", "control", "per-core",
+	"per-socket", "per-kind", "prometheus", "append", "log-fd", "verbose", NULL
+};
+
 /* Only for "perfex stat": "perfex -i" is from before it. */
 static const struct option_entry own_options[] = {
 	{ 'i', NULL, NULL, NULL, OPTION_FLAG(counting.no_inherit) },
@@ -191,5 +196,6 @@ const struct command command_stat = {
 	.summary = "count events of a program, of processes or of CPUs",
 	.text = "Run PROGRAM, and print exact counts of it and of all that it starts; or count processes or CPUs until they end, Ctrl-C, the end of the time, or PROGRAM's, which is not counted then.",
 	.tables = { stat_options, target_options, own_options, common_options },
+	.rare = rare_options,
 	.more_help = print_statuses, .finish = finish_stat, .run = run_stat, .counts = true,
 };
