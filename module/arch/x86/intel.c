@@ -20,6 +20,7 @@
 #define MSR_EVNTSEL0		0x186
 #define MSR_DEBUGCTL		0x1d9
 #define MSR_FIXED_CTR0		0x309
+#define MSR_METRICS		0x329
 #define MSR_PERF_CAPABILITIES	0x345
 #define MSR_FIXED_CTR_CTRL	0x38d
 #define MSR_GLOBAL_STATUS	0x38e
@@ -28,6 +29,7 @@
 #define MSR_PEBS_ENABLE		0x3f1
 
 #define CAPABILITIES_FULL_WRITE	BIT_ULL(13)
+#define CAPABILITIES_METRICS	BIT_ULL(15)
 #define CPUID_1_ECX_PDCM	BIT(15)
 
 #define CPUID_LEAF_HYBRID	0x1a
@@ -61,15 +63,22 @@ struct found {
 /* The select_bits of the known kinds of CPUs: of Atoms, and of all others. */
 static u64 select_bits[2];
 
-/* Find the registers that set all bits of a general counter. */
-static u32 find_write_pmc0(void)
+/* Return IA32_PERF_CAPABILITIES, or 0. */
+static u64 read_capabilities(void)
 {
 	u32 eax, ebx, ecx, edx;
 	u64 caps;
 
 	perfctr_cpuid(1, &eax, &ebx, &ecx, &edx);
-	if ((ecx & CPUID_1_ECX_PDCM) && !perfctr_rdmsr_safe(MSR_PERF_CAPABILITIES, &caps) &&
-	    (caps & CAPABILITIES_FULL_WRITE) && perfctr_x86_readable(MSR_FULL_PMC0))
+	if (!(ecx & CPUID_1_ECX_PDCM) || perfctr_rdmsr_safe(MSR_PERF_CAPABILITIES, &caps))
+		return 0;
+	return caps;
+}
+
+/* Find the registers that set all bits of a general counter. */
+static u32 find_write_pmc0(void)
+{
+	if ((read_capabilities() & CAPABILITIES_FULL_WRITE) && perfctr_x86_readable(MSR_FULL_PMC0))
 		return MSR_FULL_PMC0;
 	return MSR_PMC0;
 }
@@ -310,6 +319,9 @@ int perfctr_intel_probe(bool claims)
 		pmu->debugctl = MSR_DEBUGCTL;
 		pmu->pebs_enable = MSR_PEBS_ENABLE;
 		pmu->has_cfg = f.version >= 6;
+		/* The CPU that was probed may be of a kind without it. */
+		if (perfctr_is_hybrid() || (read_capabilities() & CAPABILITIES_METRICS))
+			pmu->metrics = MSR_METRICS;
 	}
 	describe_kind(info, &f);
 	pmu->has_extra_events = true;

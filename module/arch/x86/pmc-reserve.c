@@ -151,8 +151,8 @@ static void read_extra(struct pmc_cpu *cpu)
 #define STATUS_CTR_FRZ		BIT_ULL(59)	/* no counter counts while it is set */
 #define STATUS_DS		BIT_ULL(62)	/* the buffer of PEBS or BTS is full */
 #define STATUS_COND		BIT_ULL(63)
-#define STATUS_OTHERS		(STATUS_ARCH_PEBS | STATUS_LBR_FRZ | STATUS_CTR_FRZ | STATUS_DS | \
-				 STATUS_COND)
+#define STATUS_OTHERS		(PERFCTR_X86_STATUS_METRICS | STATUS_ARCH_PEBS | STATUS_LBR_FRZ | \
+				 STATUS_CTR_FRZ | STATUS_DS | STATUS_COND)
 
 /*
  * Version 6: each counter may have two more registers.  CFG_C lets it write a PEBS record at
@@ -246,6 +246,21 @@ static u64 kept_fields(void)
 	return fields;
 }
 
+/*
+ * Clear PERF_METRICS, which divides what fixed counter 3 counts, after that counter.  It does not
+ * count while the counters are ours, as its bit in GLOBAL_CTRL is clear.  But a process that may
+ * RDPMC can read what perf's last event has left there.  perf writes both when it starts such
+ * an event.  Kinds without it lack fixed counter 3, too.  SDM volume 3, "Performance Metrics".
+ */
+static void clear_metrics(const struct vperfctr_info *kind)
+{
+	u64 value;
+
+	if (pmu->metrics && (kind->fixed_mask & BIT_ULL(3)) &&
+	    !perfctr_rdmsr_safe(pmu->metrics, &value) && value)
+		perfctr_wrmsr_safe(pmu->metrics, 0);
+}
+
 /* Stop and clear everything but what is kept, whatever the registers hold. */
 static void clear_registers(struct pmc_cpu *cpu)
 {
@@ -263,6 +278,7 @@ static void clear_registers(struct pmc_cpu *cpu)
 			perfctr_wrmsr(evntsel_msr(i), 0);
 	}
 	clear_counters(kind);
+	clear_metrics(kind);
 	if (pmu->global_ctrl)
 		perfctr_wrmsr(pmu->global_clear, kind->pmc_mask | kind->fixed_mask << 32);
 

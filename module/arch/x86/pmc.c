@@ -372,6 +372,9 @@ bool perfctr_x86_pmc_end_stray(bool all)
 	repair_global_ctrl(mine);
 	if (perfctr_rdmsr_safe(pmu->global_status, &status))
 		return false;
+	/* They have also let PERF_METRICS count, beside a fixed counter 3 that is ours. */
+	if (status & PERFCTR_X86_STATUS_METRICS)
+		perfctr_wrmsr_safe(pmu->global_clear, PERFCTR_X86_STATUS_METRICS);
 	status |= cpu->preceded;
 	status &= interrupting_counters(cpu) & (all ? -1ULL : ~mine);
 	if (!status)

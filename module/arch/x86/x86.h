@@ -88,6 +88,7 @@ struct perfctr_x86_pmu {
 	/* See min_period of struct vperfctr_info. */
 	u32 min_period;
 
+	u32 metrics;			/* PERF_METRICS of some kind, or 0 */
 	bool has_cfg;			/* counters have CFG_B and CFG_C, or some of them */
 	/* Some event selects need a second register, or are refused: see intel-extra.c. */
 	bool has_extra_events;
@@ -102,6 +103,12 @@ static inline u64 perfctr_x86_doubt(u64 evntsel)
 {
 	return 1ULL << (evntsel % 64);
 }
+
+/*
+ * In the global status: PERF_METRICS has overflowed.  No counter of ours has this bit, and the
+ * interrupt may be requested as long as it is set.
+ */
+#define PERFCTR_X86_STATUS_METRICS	BIT_ULL(48)
 
 /* The most that RDPMC can read, with contiguous event selects, on any processor. */
 #define PERFCTR_X86_MAX_PMC	10

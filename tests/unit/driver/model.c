@@ -50,6 +50,12 @@ u64 model_exists(void)
 	return pmc_mask() | fixed_mask() << 32;
 }
 
+bool model_has_metrics(void)
+{
+	return model_config()->metrics && !model_config()->no_capabilities &&
+	       (fixed_mask() & BIT_ULL(3));
+}
+
 u64 model_mask(u32 map)
 {
 	return low_bits(map & VPERFCTR_FIXED ? model_config()->fixed_width : model_config()->pmc_width);
@@ -468,6 +474,20 @@ static void check_period_written(struct model_cpu *cpu, u32 map, u64 value)
 		"counter %#x restarts with a period that this processor cannot count", map);
 }
 
+/* Fixed counter 3 is about to count. */
+static void count_metrics(struct model_cpu *cpu, u64 slots)
+{
+	bool apart = !cpu->metrics != !cpu->fixed[3];
+
+	if (!model_has_metrics() || !(cpu->global_ctrl & STATUS_METRICS) || !slots)
+		return;
+	cpu->metrics += slots & 0xff ?: 1;
+	if (!apart && cpu->fixed[3] + slots <= model_mask(VPERFCTR_FIXED | 3))
+		return;
+	cpu->overflow |= STATUS_METRICS;
+	make_pmi(cpu);
+}
+
 static void advance(struct model_cpu *cpu, u32 map, u64 events)
 {
 	u64 *counter = model_counter(cpu, map);
@@ -546,9 +566,14 @@ void model_run(const struct work *work)
 	}
 	for (i = 0; i < MODEL_MAX_FIXED; i++) {
 		u32 map = VPERFCTR_FIXED | i;
+		u64 events;
 
-		if (counting & GLOBAL_FIXED(i))
-			advance(cpu, map, model_counts(map, field(cpu->fixed_ctrl, i), 0, work));
+		if (!(counting & GLOBAL_FIXED(i)))
+			continue;
+		events = model_counts(map, field(cpu->fixed_ctrl, i), 0, work);
+		if (i == 3)
+			count_metrics(cpu, events);
+		advance(cpu, map, events);
 	}
 	cpu->tsc += work->cycles;
 }
@@ -726,7 +751,8 @@ static u64 *find_msr(struct model_cpu *cpu, u32 msr, enum model_reg *reg)
 
 	if (msr == model.absent_msr)
 		return NULL;
-	capabilities = model_config()->no_full_write ? 0xdf : 0x20df;
+	capabilities = (model_config()->no_full_write ? 0xdf : 0x20df) |
+		       (model_has_metrics() ? BIT(15) : 0);
 
 	if (model_config()->p4)
 		return p4_find_msr(cpu, msr, reg);
@@ -760,6 +786,9 @@ static u64 *find_msr(struct model_cpu *cpu, u32 msr, enum model_reg *reg)
 	case 0x309 ... 0x310:
 		*reg = REG_FIXED_CTR;
 		return model_counter(cpu, VPERFCTR_FIXED | (msr - 0x309));
+	case 0x329:
+		*reg = REG_METRICS;
+		return model_has_metrics() ? &cpu->metrics : NULL;
 	case 0x38d:
 		*reg = REG_FIXED_CTRL;
 		return fixed_mask() ? &cpu->fixed_ctrl : NULL;
@@ -820,7 +849,9 @@ u64 model_valid_bits(enum model_reg reg)
 			bits |= fixed_mask() & BIT_ULL(i) ? field_bits << (4 * i) : 0;
 		return bits;
 	case REG_GLOBAL_CTRL:
-		return model_exists();
+		return model_exists() | (model_has_metrics() ? STATUS_METRICS : 0);
+	case REG_METRICS:
+		return ~0ULL;
 	case REG_OVF_CTRL:
 		if (model_config()->amd)
 			return model_exists() | STATUS_LBR_FRZ | STATUS_CTR_FRZ;
@@ -828,6 +859,8 @@ u64 model_valid_bits(enum model_reg reg)
 			bits = STATUS_LBR_FRZ | STATUS_CTR_FRZ;
 		if (model_config()->version >= 6)
 			bits |= STATUS_ARCH_PEBS;
+		if (model_has_metrics())
+			bits |= STATUS_METRICS;
 		return model_exists() | STATUS_DS | STATUS_COND | bits;
 	case REG_DEBUGCTL:
 		return DEBUGCTL_LBR | (model_config()->version >= 2 ? DEBUGCTL_FREEZE : 0);
@@ -913,6 +946,8 @@ void model_wrmsr(u32 msr, u64 value)
 		restart_counters(cpu, value);
 	if (reg == REG_EVNTSEL && model_needs_restart())
 		program_counter(cpu, msr - 0x186, value);
+	require(reg != REG_METRICS || value || !cpu->fixed[3],
+		"PERF_METRICS is cleared before fixed counter 3");
 	switch (reg) {
 	case REG_PMC:		/* 32 bits, sign-extended */
 		*place = (u64)(s64)(__s32)value & model_mask(0);
@@ -1104,7 +1139,8 @@ void model_write_lvtpc(u32 value)
 	this_cpu()->lvtpc = value;
 	if (model_config()->p4 && p4_requests_interrupt(this_cpu()))
 		make_pmi(this_cpu());
-	if (model_config()->level && (this_cpu()->overflow & model_interrupting(this_cpu())))
+	if (model_config()->level &&
+	    (this_cpu()->overflow & (model_interrupting(this_cpu()) | STATUS_METRICS)))
 		make_pmi(this_cpu());
 	/* Linux, intel_pmu_handle_irq(): unmasking before the counters are reset raises an NMI. */
 	if (model_config()->early && (this_cpu()->passed_zero & model_interrupting(this_cpu())))

@@ -71,6 +71,7 @@ extern char model_context[128];	/* describes the test's present step; printed on
 #define GLOBAL_FIXED(i)	BIT_ULL(32 + (i))
 
 /* IA32_PERF_GLOBAL_STATUS: bits of no counter */
+#define STATUS_METRICS	BIT_ULL(48)	/* PERF_METRICS has overflowed; in GLOBAL_CTRL: let it count */
 #define STATUS_ARCH_PEBS BIT_ULL(54)	/* version 6: records of architectural PEBS are waiting */
 #define STATUS_TOPA	BIT_ULL(55)	/* Intel PT's: its driver clears it */
 #define STATUS_LBR_FRZ	BIT_ULL(58)	/* from version 4 on */
@@ -90,6 +91,14 @@ extern char model_context[128];	/* describes the test's present step; printed on
  */
 #define CFG_PEBS	BIT_ULL(63)
 #define CFG_RELOAD	0xffffffffULL
+
+/*
+ * PERF_METRICS of processors with fixed counter 3, which counts slots: it divides these among
+ * eight fields.  SDM volume 3, "Performance Metrics": it counts if fixed counter 3 does and its bit
+ * in GLOBAL_CTRL is set.  Software starts both from zero, and writes fixed counter 3 first.  A
+ * field that overflows, here if fixed counter 3 does or if the two were not started together,
+ * sets STATUS_METRICS, and raises the interrupt.  User mode that may RDPMC counters may read it.
+ */
 
 /* An event that needs a value in an extra register.  valid 0: in one that nothing writes. */
 struct model_extra {
@@ -144,6 +153,7 @@ struct model_config {
 	unsigned int nr_events;		/* number of valid bits in EBX */
 	u32 events_absent;		/* EBX */
 	bool no_any_thread;
+	bool metrics;			/* there is PERF_METRICS, if there is fixed counter 3 */
 	u32 no_cfg;			/* version 6: counters without CFG_B and CFG_C, of either type */
 	bool hides_fixed;		/* CPUID does not report the fixed counters */
 	bool no_apic;
@@ -173,7 +183,7 @@ struct model_config {
 enum model_reg {
 	REG_PMC, REG_EVNTSEL, REG_FIXED_CTR, REG_FIXED_CTRL, REG_GLOBAL_CTRL, REG_STATUS, REG_OVF_CTRL,
 	REG_FULL_PMC, REG_CAPABILITIES, REG_EXTRA, REG_DEBUGCTL, REG_PEBS_ENABLE,
-	REG_CFG_B, REG_CFG_C, REG_MISC_ENABLE, REG_CESR, REG_ESCR, REG_P4_GLOBAL,
+	REG_CFG_B, REG_CFG_C, REG_METRICS, REG_MISC_ENABLE, REG_CESR, REG_ESCR, REG_P4_GLOBAL,
 	NR_REGS
 };
 
@@ -188,6 +198,7 @@ struct model_cpu {
 	u64 overflow;			/* IA32_PERF_GLOBAL_STATUS */
 	u64 debugctl;
 	u64 pebs_enable;
+	u64 metrics;			/* PERF_METRICS */
 	u64 cfg_b[MODEL_MAX_PMCS + MODEL_MAX_FIXED];	/* fixed counters follow the general ones */
 	u64 cfg_c[MODEL_MAX_PMCS + MODEL_MAX_FIXED];
 	u64 cesr;
@@ -260,6 +271,7 @@ u64 model_counting(const struct model_cpu *cpu);
 u64 model_select(const struct model_cpu *cpu, unsigned int i);
 /* The counters whose overflow raises an interrupt. */
 u64 model_interrupting(const struct model_cpu *cpu);
+bool model_has_metrics(void);
 u64 model_mask(u32 map);		/* of the counter's width */
 u64 *model_counter(struct model_cpu *cpu, u32 map);
 

@@ -52,6 +52,7 @@ static void fill_registers(unsigned int cpu)
 		c->overflow = random_u64() & model_valid_bits(REG_OVF_CTRL);
 		c->debugctl = random_u64() & model_valid_bits(REG_DEBUGCTL);
 		c->pebs_enable = random_u64() & model_valid_bits(REG_PEBS_ENABLE);
+		c->metrics = model_has_metrics() ? random_u64() : 0;
 	}
 	fill_cfgs(c);
 }
@@ -66,6 +67,7 @@ static void check_clear(unsigned int cpu)
 	ck_assert_uint_eq(c->global_ctrl, 0);
 	ck_assert_uint_eq(c->fixed_ctrl, 0);
 	ck_assert_uint_eq(c->overflow, 0);
+	ck_assert_uint_eq(c->metrics, 0);
 	ck_assert_mem_eq(c->evntsel, zeroes, sizeof(c->evntsel));
 	ck_assert_mem_eq(c->pmc, zeroes, sizeof(c->pmc));
 	ck_assert_mem_eq(c->fixed, zeroes, sizeof(c->fixed));
@@ -342,6 +344,54 @@ START_TEST(precise_events_before)
 		use_on(&t, i % 2);
 	perfctr_cpu_release();
 	check_cfgs(&model.cpu[0], &before[0]);
+	machine_exit();
+}
+END_TEST
+
+/*
+ * perf leaves fixed counter 3 and PERF_METRICS as they are when the last event of slots stops, and
+ * a crash of the kernel before also their status.  User mode must not read the one, and the
+ * other must raise no interrupt.  perf gets both as it starts them: zero.
+ */
+START_TEST(metrics_before)
+{
+	struct perfctr_cpu_control control;
+	struct thread t;
+	unsigned int i, cpu;
+
+	random_restart(__LINE__ + _i);
+	config = usual_config(5 + _i % 2);
+	config.nr_fixed = 4;
+	config.fixed_mask = 0xf;
+	config.metrics = true;
+	config.level = _i / 2;
+	model.new_perf = true;
+	machine_use_service();
+	init();
+	for (cpu = 0; cpu < NR_CPUS; cpu++) {
+		model.cpu[cpu].global_ctrl = STATUS_METRICS;
+		model.cpu[cpu].metrics = random_u64() | 1;
+		model.cpu[cpu].fixed[3] = random_u64() & model_mask(VPERFCTR_FIXED | 3);
+		model.cpu[cpu].overflow = STATUS_METRICS | STATUS_TOPA;
+	}
+	ck_assert_int_eq(perfctr_cpu_reserve(), 0);
+	thread_init(&t);
+	control_init(&control);
+	control_add(&control, 1, USER(EV_INSTRUCTIONS));
+	control_add(&control, VPERFCTR_FIXED | 3, FIX_USR);
+	control_add_imode(&control, 0, USER(EV_INSTRUCTIONS), 7);
+	thread_control(&t, &control, 0);
+	for (i = 0; i < 10; i++) {
+		use_on(&t, i % 2);
+		ck_assert_uint_eq(model.cpu[i % 2].metrics, 0);
+		ck_assert_uint_eq(model.cpu[i % 2].overflow, STATUS_TOPA);
+	}
+	perfctr_cpu_release();
+	for (cpu = 0; cpu < 2; cpu++) {
+		ck_assert_uint_eq(model.cpu[cpu].global_ctrl, STATUS_METRICS);
+		ck_assert_uint_eq(model.cpu[cpu].fixed[3], 0);
+		ck_assert_uint_eq(model.cpu[cpu].metrics, 0);
+	}
 	machine_exit();
 }
 END_TEST
@@ -1235,6 +1285,7 @@ Suite *cpus_suite(void)
 	tcase_add_loop_test(tc, frozen_by_firmware, 0, 5);
 	tcase_add_loop_test(tc, records_by_firmware, 2, 6);
 	tcase_add_loop_test(tc, precise_events_before, 0, 4);
+	tcase_add_loop_test(tc, metrics_before, 0, 4);
 	tcase_add_loop_test(tc, quiet_before_reboot, 0, 12);
 	tcase_add_loop_test(tc, given_back_as_it_was, 0, 6);
 	tcase_add_loop_test(tc, prepared_when_needed, 1, 6);

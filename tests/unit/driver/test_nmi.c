@@ -613,6 +613,44 @@ START_TEST(changed_by_perf)
 }
 END_TEST
 
+/*
+ * Another user sets all of GLOBAL_CTRL, and so lets PERF_METRICS count beside fixed counter 3,
+ * which a thread uses.  Its overflow is not requested for ever.
+ */
+START_TEST(metrics_started_by_others)
+{
+	struct perfctr_cpu_control control;
+	unsigned int i;
+
+	config = usual_config(5);
+	config.nr_fixed = 4;
+	config.fixed_mask = 0xf;
+	config.metrics = true;
+	config.level = _i / 2;
+	machine_start(&config, _i % 2);
+	fake_warnings = 0;
+	thread_init(&a);
+	control_init(&control);
+	control_add(&control, FIXED(3), FIX_USR);
+	control_add(&control, 0, USER(EV_INSTRUCTIONS));
+	thread_control(&a, &control, 0);
+	thread_in(&a, 0);
+	for (i = 0; i < 50; i++) {
+		thread_run(&a, &some);
+		model.cpu[0].metrics = 0;	/* the two are not started together */
+		model.cpu[0].global_ctrl |= STATUS_METRICS;
+		thread_run(&a, &some);
+		ck_assert_uint_eq(model.cpu[0].global_ctrl & STATUS_METRICS, 0);
+		ck_assert_uint_eq(model.cpu[0].overflow, 0);
+	}
+	ck_assert_uint_ge(model.cpu[0].pmis, 50);
+	ck_assert_uint_eq(fake_warnings, 0);
+	thread_out(&a);
+	thread_check(&a);
+	machine_stop();
+}
+END_TEST
+
 /* ---- claiming and releasing the CPUs -------------------------------------- */
 
 static void do_reserve(void)
@@ -1061,6 +1099,7 @@ Suite *nmi_suite(void)
 	tcase_add_loop_test(tc, others_left_running, 0, 4);
 	tcase_add_loop_test(tc, started_by_others, 0, 16);
 	tcase_add_loop_test(tc, changed_by_perf, 0, 8);
+	tcase_add_loop_test(tc, metrics_started_by_others, 0, 4);
 	tcase_add_loop_test(tc, take_and_give_back, 0, 15);
 	tcase_add_loop_test(tc, expected_soon, 0, VARIANTS);
 	tcase_add_loop_test(tc, masked_is_certain, 0, VARIANTS);

@@ -133,6 +133,7 @@ struct model_config random_config(unsigned int version)
 	}
 	if (version >= 5)	/* with holes above the contiguous ones */
 		config.fixed_mask = random_u64() & 0xffff;
+	config.metrics = version >= 5 && one_in(2);
 	if (one_in(2)) {
 		const struct model_processor *p = &model_processors[random_below(MODEL_PROCESSORS)];
 
