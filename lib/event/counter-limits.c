@@ -14,7 +14,9 @@
 
 #include "x86.h"
 
-#define ANY		(-1)	/* unit mask */
+/* Unit masks of rules, besides a single one. */
+#define ANY		(-1)
+#define WITH(bits)	(0x100 | (bits))	/* all that have one of these bits */
 
 /* Bits of event selects of Intel's newest processors. */
 #define EVNTSEL_UMASK2	(UINT64_C(0xff) << 40)
@@ -106,6 +108,14 @@ static const struct rule rules[] = {
 	/* Linux's perf allows only these, too (arch/x86/events/intel/core.c) */
 	{ "sandybridge", 0, 0x48, 0x48, ANY, 0x4 },	/* L1D_PEND_MISS.FB_FULL */
 	{ "jaketown", 0, 0x48, 0x48, ANY, 0x4 },
+	{ "novalake", 0x20, 0x75, 0x75, WITH(0x01), 0x1 }, /* SERIALIZATION */
+	{ "novalake", 0x20, 0x75, 0x75, WITH(0x02), 0x2 },
+	{ "novalake", 0x40, 0x47, 0x47, 0x08, 0xf },	/* MEMORY_ACTIVITY */
+	{ "novalake", 0x40, 0x76, 0x76, ANY, 0xf },	/* UOPS_DECODED */
+	{ "novalake", 0x40, 0x79, 0x79, ANY, 0xf },	/* IDQ */
+	{ "novalake", 0x40, 0xb2, 0xb2, WITH(0x03), 0xf }, /* UOPS_DISPATCHED.INT_EU_ALL, ALU */
+	{ "novalake", 0x40, 0xd0, 0xd0, ANY, 0xf },	/* MEM_INST_RETIRED */
+	{ "novalake", 0x40, 0xdf, 0xdf, ANY, 0xf },
 };
 
 /* SDM and Linux's perf restrict no event of these: all counters count what the list lacks, too. */
@@ -256,6 +266,13 @@ static uint64_t look_up(const struct counter_list *l, uint64_t code)
 	return 0;
 }
 
+static bool has_umask(const struct rule *r, int umask)
+{
+	if (r->umask == ANY || r->umask == umask)
+		return true;
+	return r->umask >= WITH(0) && (r->umask & umask);
+}
+
 uint64_t __vperfctr_intel_counters(const struct processor *p, uint64_t code)
 {
 	const unsigned int event = (unsigned int)(code & EVNTSEL_EVENT);
@@ -273,7 +290,7 @@ uint64_t __vperfctr_intel_counters(const struct processor *p, uint64_t code)
 		const struct rule *r = &rules[i];
 
 		if (!strcmp(r->list, p->list) && r->core == (l ? l->core : 0) &&
-		    event >= r->first && event <= r->last && (r->umask == ANY || r->umask == umask))
+		    event >= r->first && event <= r->last && has_umask(r, umask))
 			counters &= r->counters;
 	}
 	return counters;
