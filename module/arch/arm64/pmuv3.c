@@ -538,26 +538,41 @@ static noinline bool arm_counters(struct pmu_cpu *cpu, struct perfctr_cpu_state 
 	return false;
 }
 
+/* True if the running state's counters may be stopped, and one of them has overflowed. */
+static bool must_handle(const struct pmu_cpu *cpu, const struct perfctr_cpu_state *running)
+{
+	return READ_ONCE(cpu->armed) && have_overflowed(running);
+}
+
 /*
  * Handle the interrupt.  It stays asserted until the overflow flag is cleared, even if the
- * counter was reloaded.
+ * counter was reloaded.  It may be a shared one (SPI) of the interrupt controller, whose handler
+ * the kernel gives up if it claims nearly none.
+ *
+ * A counter of the kernel may overflow here.  So if none had, look once more after its flag, too,
+ * has been cleared.
  */
 static bool pmuv3_overflow(struct pt_regs *regs)
 {
 	struct pmu_cpu *cpu = this_cpu_ptr(&pmu_cpu);
 	struct perfctr_cpu_state *running = READ_ONCE(cpu->running);
+	bool found;
 
 	if (!running || !perfctr_has_ictrs(running)) {
 		perfctr_clear_overflow(cpu->intr);
 		return false;
 	}
-	if (READ_ONCE(cpu->armed) && have_overflowed(running)) {
+	found = must_handle(cpu, running);
+	if (!found) {
+		perfctr_clear_overflow(cpu->intr);
+		perfctr_sync();
+		found = must_handle(cpu, running);
+	}
+	if (found) {
 		disarm_counters(cpu);
 		stop_counters(cpu);
 		perfctr_clear_overflow(cpu->intr);
 		perfctr_overflowed(running, regs);
-	} else {
-		perfctr_clear_overflow(cpu->intr);
 	}
 	return true;
 }

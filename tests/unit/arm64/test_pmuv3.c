@@ -795,6 +795,75 @@ START_TEST(overflow_before_a_switch)
 }
 END_TEST
 
+/*
+ * An interrupt that comes by way of a shared controller (SPI) may arrive after a switch has
+ * handled its overflow: while no state runs, one without an interrupt, or one with one.
+ */
+START_TEST(late_interrupt)
+{
+	struct thread t = { 0 }, other = { 0 };
+	struct pt_regs regs = { .user = true };
+
+	start_machine(4, 6, true);
+	add_counter(&t, 0, P | INSNS, 1000);
+	set_control(&t);
+	add_counter(&other, 0, P | INSNS, _i == 2 ? 100 : 0);
+	set_control(&other);
+	perfctr_cpu_resume(&t.state);
+	model_run(&(struct work) { false, 1000, 10 });
+	ck_assert(model_interrupt());
+	perfctr_cpu_suspend(&t.state);
+	if (_i) {
+		perfctr_cpu_resume(&other.state);
+		model_run(&(struct work) { false, 50, 10 });
+	}
+	ck_assert(!model_interrupt());
+	overflowed = NULL;
+	driver->interrupt(&regs);
+	ck_assert_ptr_eq(overflowed, NULL);
+	if (_i) {
+		model_run(&(struct work) { false, 50, 10 });
+		ck_assert_int_eq(model_interrupt(), _i == 2);
+		if (_i == 2)
+			ck_assert(driver->interrupt(&regs));
+		ck_assert_ptr_eq(overflowed, _i == 2 ? &other.state : NULL);
+		perfctr_cpu_suspend(&other.state);
+		ck_assert_uint_eq(sum(&other, 0), 100);
+	}
+	ck_assert_uint_eq(sum(&t, 0), 1000);
+}
+END_TEST
+
+static int accesses;			/* to the one before which a counter overflows; then -1 */
+
+static void overflow_inside(void)
+{
+	if (accesses >= 0 && !accesses--)
+		model_run(&(struct work) { true, 20, 20 });
+}
+
+/* A counter of the kernel overflows while the handler looks: it is found, or interrupts again. */
+START_TEST(overflow_in_late_interrupt)
+{
+	struct pt_regs regs = { .user = false };
+	struct thread t = { 0 };
+
+	start_machine(4, 6, true);
+	add_counter(&t, 0, INSNS, 1000);
+	set_control(&t);
+	perfctr_cpu_resume(&t.state);
+	model_run(&(struct work) { true, 990, 10 });
+	overflowed = NULL;
+	accesses = _i;
+	model.on_access = overflow_inside;
+	driver->interrupt(&regs);
+	model.on_access = NULL;
+	ck_assert_int_eq(accesses, -1);
+	ck_assert_msg(overflowed || model_interrupt(), "the overflow before access %d is lost", _i);
+	perfctr_cpu_suspend(&t.state);
+}
+END_TEST
+
 /* perf gets back the state it had, and no trace of our counts. */
 START_TEST(release)
 {
@@ -998,6 +1067,8 @@ int main(void)
 	tcase_add_loop_test(tc, wraparound, 0, 2);
 	tcase_add_loop_test(tc, overflow, 0, 2);
 	tcase_add_test(tc, overflow_before_a_switch);
+	tcase_add_loop_test(tc, late_interrupt, 0, 3);
+	tcase_add_loop_test(tc, overflow_in_late_interrupt, 0, 3);
 	tcase_add_loop_test(tc, release, 0, 2);
 	tcase_add_loop_test(tc, claim_at_first_resume, 0, 8);
 	tcase_add_test(tc, deep_sleep);
