@@ -3,6 +3,9 @@
  * Regions: read the counters at the beginning and the end of a piece of code, at a cost
  * that is the same each time.
  *
+ * The TSC and each counter are read when all instructions before have ended and are counted.
+ * Otherwise some of those before begin could be counted, too, and some before end could be missing.
+ *
  * The cost is the number of instructions between a counter's RDPMC in begin and the one
  * in end.  So the compiler must not inline, clone or specialize either function, and both
  * execute the same path for a given number of counters.
@@ -49,6 +52,14 @@ enum way { WAY_NONE, WAY_PAGE, WAY_AGAIN, WAY_KERNEL };
 #define SAME_EVERYWHERE	__attribute__((noipa))
 #endif
 
+static inline __attribute__((always_inline)) uint64_t
+pmc_in_order(const struct vperfctr_page *page, unsigned int i)
+{
+	const struct vperfctr_page_ctr *ctr = &page->ctr[i];
+
+	return ctr->sum + ((__vperfctr_rdpmc_ordered(ctr->map) - ctr->start) & page->mask);
+}
+
 /* Read all values.  Returns an enum way, or a negative error number. */
 static inline __attribute__((always_inline)) int
 sample(const struct region *r, struct sums *to)
@@ -69,9 +80,10 @@ sample(const struct region *r, struct sums *to)
 		    !(word & (r->nr ? rdpmc : rdtsc)) || !__VPERFCTR_HAS(page, r->nr))
 			break;
 		/* Without the TSC running, its value is tsc_sum. */
-		to->tsc = page->tsc_sum + (word & rdtsc ? __vperfctr_rdtsc() - page->tsc_start : 0);
+		to->tsc = page->tsc_sum +
+			  (word & rdtsc ? __vperfctr_rdtsc_ordered() - page->tsc_start : 0);
 		for (i = 0; i < r->nr; i++)
-			to->pmc[i] = __vperfctr_pmc(page, i, page->mask);
+			to->pmc[i] = pmc_in_order(page, i);
 		__vperfctr_barrier();
 		if (__vperfctr_word(page) == word)
 			return way;

@@ -1279,8 +1279,9 @@ static inline int __vperfctr_read_few(struct vperfctr *v, uint64_t *pmc, unsigne
 
 /*
  * Read the values of counters 0 ... nr - 1 into pmc[] and, unless tsc is NULL, the TSC
- * cycles into *tsc.  All are of the same moment, except for the few instructions between
- * reading the first and the last.  A constant nr and a constant NULL make the shortest code.
+ * cycles into *tsc.  No switch of threads comes between the values, which are read one after
+ * the other.  A constant nr and a constant NULL make the shortest code.
+ * A processor may read counters before the instructions that precede are counted: a region waits.
  *
  *	-EINVAL	there are fewer counters
  *	-EPERM, -EBUSY, -ENOTTY	as vperfctr_read_pmc()
@@ -1312,6 +1313,8 @@ __VPERFCTR_INLINE_READ int vperfctr_read(struct vperfctr *v, uint64_t *tsc,
  * the way the program calls them.  The smallest count is their cost.  It is constant for
  * events that count instructions, so these are exact.  The exception is the load of the
  * region's address before a call, if the compiler needs several instructions for it.
+ * Begin and end wait until the instructions before them have been counted.  32-bit x86 has no
+ * instruction for that on all processors: begin and end may be off by some instructions each there.
  * For cycles and other events the cost is a lower limit of what a pass really costs.
  *
  * Only the cost of a region's own passes is subtracted.  A region inside another one

@@ -99,9 +99,26 @@ __VPERFCTR_HELPER uint64_t __vperfctr_rdpmc(uint32_t map)
 	}
 }
 
+/*
+ * Read a counter when it has counted all instructions before, as exactly as the processor counts.
+ * Without the barrier it may be read before these have ended.
+ */
+__VPERFCTR_HELPER uint64_t __vperfctr_rdpmc_ordered(uint32_t map)
+{
+	__asm__ __volatile__("isb" : : : "memory");
+	return __vperfctr_rdpmc(map);
+}
+
 __VPERFCTR_HELPER uint64_t __vperfctr_rdtsc(void)
 {
 	return __VPERFCTR_READ("cntvct_el0");
+}
+
+/* Read the timer when the instructions before have ended. */
+__VPERFCTR_HELPER uint64_t __vperfctr_rdtsc_ordered(void)
+{
+	__asm__ __volatile__("isb" : : : "memory");
+	return __vperfctr_rdtsc();
 }
 
 #undef __VPERFCTR_COUNTER

@@ -28,6 +28,9 @@ __VPERFCTR_HELPER uint64_t __vperfctr_rdpmc(uint32_t map)
 	return 0;
 }
 
+#define __vperfctr_rdpmc_ordered(map)	__vperfctr_rdpmc(map)
+#define __vperfctr_rdtsc_ordered()	__vperfctr_rdtsc()
+
 __VPERFCTR_HELPER uint64_t __vperfctr_rdtsc(void)
 {
 	return 0;

@@ -81,6 +81,13 @@ __VPERFCTR_HELPER uint64_t __vperfctr_rdpmc(uint32_t map)
 	return 0;
 }
 
+/* Read a counter when the instructions before have completed, for which ISYNC waits. */
+__VPERFCTR_HELPER uint64_t __vperfctr_rdpmc_ordered(uint32_t map)
+{
+	__asm__ __volatile__("isync" : : : "memory");
+	return __vperfctr_rdpmc(map);
+}
+
 __VPERFCTR_HELPER uint64_t __vperfctr_rdtsc(void)
 {
 #ifdef __powerpc64__
@@ -95,6 +102,13 @@ __VPERFCTR_HELPER uint64_t __vperfctr_rdtsc(void)
 	} while (high != again);
 	return (uint64_t)high << 32 | low;
 #endif
+}
+
+/* Read the time base when the instructions before have completed. */
+__VPERFCTR_HELPER uint64_t __vperfctr_rdtsc_ordered(void)
+{
+	__asm__ __volatile__("isync" : : : "memory");
+	return __vperfctr_rdtsc();
 }
 
 #undef __VPERFCTR_READ

@@ -90,6 +90,10 @@ static inline uint64_t __vperfctr_rdpmc(uint32_t map)
 	return value;
 }
 
+/* A hart reads CSRs in program order. */
+#define __vperfctr_rdpmc_ordered(map)	__vperfctr_rdpmc(map)
+#define __vperfctr_rdtsc_ordered()	__vperfctr_rdtsc()
+
 __VPERFCTR_HELPER uint64_t __vperfctr_rdtsc(void)
 {
 	return __VPERFCTR_READ(0xc01);

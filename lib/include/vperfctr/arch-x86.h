@@ -83,4 +83,30 @@ __VPERFCTR_HELPER uint64_t __vperfctr_rdtsc(void)
 	return lo | (uint64_t)hi << 32;
 }
 
+/*
+ * Read a counter when it has counted all instructions before, or the TSC when they have ended.
+ * RDPMC and RDTSC are ordered with no other instruction (SDM volume 2 and APM volume 3): they may
+ * be executed before some have ended.  LFENCE waits for them.  32-bit processors need not have it.
+ */
+#ifdef __x86_64__
+__VPERFCTR_HELPER uint64_t __vperfctr_rdpmc_ordered(uint32_t map)
+{
+	unsigned long lo, hi;
+
+	__asm__ __volatile__("lfence\n\trdpmc" : "=a"(lo), "=d"(hi) : "c"(map) : "memory");
+	return lo | (uint64_t)hi << 32;
+}
+
+__VPERFCTR_HELPER uint64_t __vperfctr_rdtsc_ordered(void)
+{
+	unsigned long lo, hi;
+
+	__asm__ __volatile__("lfence\n\trdtsc" : "=a"(lo), "=d"(hi) : : "memory");
+	return lo | (uint64_t)hi << 32;
+}
+#else
+#define __vperfctr_rdpmc_ordered(map)	__vperfctr_rdpmc(map)
+#define __vperfctr_rdtsc_ordered()	__vperfctr_rdtsc()
+#endif
+
 #endif /* VPERFCTR_ARCH_X86_H */

@@ -13,7 +13,9 @@
 
 void fake_step(void);
 uint64_t fake_rdpmc(uint32_t map);
+uint64_t fake_rdpmc_ordered(uint32_t map);
 uint64_t fake_rdtsc(void);
+uint64_t fake_rdtsc_ordered(void);
 uintptr_t fake_thread(void);
 
 #define __vperfctr_barrier()		fake_step()
@@ -23,6 +25,8 @@ uintptr_t fake_thread(void);
 #define __VPERFCTR_FLIP(word, flips)	((word) ^ (flips))
 #define __vperfctr_thread_xor(x, other)	(fake_step(), (void)((x) = fake_thread() ^ (other)))
 #define __vperfctr_rdpmc(map)		fake_rdpmc(map)
+#define __vperfctr_rdpmc_ordered(map)	fake_rdpmc_ordered(map)
 #define __vperfctr_rdtsc()		fake_rdtsc()
+#define __vperfctr_rdtsc_ordered()	fake_rdtsc_ordered()
 
 #endif /* FAKE_ARCH_H */

@@ -1048,7 +1048,7 @@ void fake_step(void)
 }
 
 /* A test can interrupt before and after the read: the value may be old when it is used. */
-uint64_t fake_rdpmc(uint32_t map)
+uint64_t fake_rdpmc_ordered(uint32_t map)
 {
 	uint64_t value;
 
@@ -1061,12 +1061,20 @@ uint64_t fake_rdpmc(uint32_t map)
 	return value;
 }
 
+/* The processor may execute it before instructions before it have ended. */
+uint64_t fake_rdpmc(uint32_t map)
+{
+	uint64_t value = fake_rdpmc_ordered(map);
+
+	return (value - fake.rdpmcs * 7 % (fake.early + 1)) & fake.mask;
+}
+
 uintptr_t fake_thread(void)
 {
 	return fake.thread;
 }
 
-uint64_t fake_rdtsc(void)
+uint64_t fake_rdtsc_ordered(void)
 {
 	uint64_t value;
 
@@ -1075,6 +1083,13 @@ uint64_t fake_rdtsc(void)
 	value = fake.tsc;
 	fake_step();
 	return value;
+}
+
+uint64_t fake_rdtsc(void)
+{
+	uint64_t value = fake_rdtsc_ordered();
+
+	return value - fake.rdtscs * 7 % (fake.early + 1);
 }
 
 struct vperfctr_page *fake_page(void)

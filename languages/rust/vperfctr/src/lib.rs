@@ -173,7 +173,7 @@ impl Group {
         }
     }
 
-    /// Read the first N counters, all of the same moment.
+    /// Read the first N counters. No switch of threads comes between their values.
     ///
     /// # Panics
     ///
