@@ -165,8 +165,12 @@ static const struct generic_name *find_generic(const char *name)
 	return NULL;
 }
 
-/* Encode a generic event.  It gets no counters if the processor does not have it. */
-static void encode_generic(struct vperfctr_event *event, uint32_t arch, const struct family *f)
+/*
+ * Encode a generic event.  It gets no counters if the processor does not have it.  A name must not
+ * mean the one thing or the other, depending on which counter is free.
+ */
+static void encode_generic(struct vperfctr_event *event, uint32_t arch,
+			   const struct vperfctr_info *info, const struct family *f)
 {
 	const struct generic_event *g;
 
@@ -176,7 +180,7 @@ static void encode_generic(struct vperfctr_event *event, uint32_t arch, const st
 			continue;
 		event->code = g->code;
 		event->aux = g->aux;
-		event->general = g->general;
+		event->general = g->name_only && g->fixed & info->fixed_mask ? 0 : g->general;
 		event->fixed = g->fixed;
 	}
 }
@@ -455,7 +459,7 @@ static int encode(struct vperfctr_event *event, const char *name,
 	int ret;
 
 	if (generic) {
-		encode_generic(event, generic->arch, f);
+		encode_generic(event, generic->arch, info, f);
 		return 0;
 	}
 	ret = encode_code(event, name, info, why);

@@ -62,7 +62,7 @@ static const struct {
 	{ "cycles", "cycles", 0x003c, true, true, 1, false, VPERFCTR_EVENT_CYCLES },
 	{ "cpu-cycles", "cpu-cycles", 0x003c, true, true, 1, false, VPERFCTR_EVENT_CYCLES },
 	{ "instructions:u", "instructions:u", 0x00c0, true, false, 0, false, VPERFCTR_EVENT_INSTRUCTIONS },
-	{ "ref-cycles:k", "ref-cycles:k", 0x013c, false, true, 2, false, VPERFCTR_EVENT_REF_CYCLES },
+	{ "ref-cycles:k", "ref-cycles:k", 0x013c, false, true, 2, true, VPERFCTR_EVENT_REF_CYCLES },
 	{ "cache-references:uk", "cache-references:uk", 0x4f2e, true, true, -1, false, VPERFCTR_EVENT_CACHE_REFS },
 	{ "cache-misses:ku", "cache-misses:ku", 0x412e, true, true, -1, false, VPERFCTR_EVENT_CACHE_MISSES },
 	{ "branches:ukuk", "branches:ukuk", 0x00c4, true, true, -1, false, VPERFCTR_EVENT_BRANCHES },
@@ -140,6 +140,7 @@ static const struct {
 	{ .spec = "cycles@fixed0", .refused = "cannot count that event" },
 	{ .spec = "branches@fixed1", .refused = "cannot count that event" },
 	{ .spec = "r0300@0", .refused = "cannot count that event" },
+	{ .spec = "ref-cycles@0", .refused = "cannot count that event" },
 	{ .spec = "0x4100c0:u", .refused = "says itself in which mode" },
 	{ .spec = "0x5100c0", .refused = "sets more than" },
 	{ .spec = "0x6100c0", .refused = "sets more than" },
@@ -499,10 +500,16 @@ START_TEST(fixed_counter_once)
 	check_ctr(0, VPERFCTR_FIXED + 1, 2);
 	check_ctr(1, 0, 0x42003c);
 	/* ... and makes room for one that cannot. */
-	assign_ok("ref-cycles:u,r0300:k");
-	check_ctr(0, 0, 0x41013c);
-	check_ctr(1, VPERFCTR_FIXED + 2, 1);
+	assign_ok("cycles:u,r0200:k");
+	check_ctr(0, 0, 0x41003c);
+	check_ctr(1, VPERFCTR_FIXED + 1, 1);
 	assign_fails("r0300:u,r0300:k", "no room for r0300:k");
+	/* A general counter would count another clock than fixed counter 2 by this name. */
+	assign_fails("ref-cycles:u,r0300:k", "no room for r0300:k");
+	assign_fails("ref-cycles:u,ref-cycles:k", "as only fixed counter 2 can count");
+	assign_ok("ref-cycles:u,r013c");
+	check_ctr(0, VPERFCTR_FIXED + 2, 2);
+	check_ctr(1, 0, 0x43013c);
 }
 END_TEST
 
