@@ -11,7 +11,7 @@
 //!
 //! criterion_group! {
 //!     name = benches;
-//!     config = Criterion::default().with_measurement(Events::new("instructions:u").unwrap());
+//!     config = Criterion::default().with_measurement(Events::new_or_time("instructions:u"));
 //!     targets = parse
 //! }
 //! criterion_main!(benches);
@@ -19,25 +19,52 @@
 
 use criterion::measurement::{Measurement, ValueFormatter};
 use criterion::Throughput;
+use std::time::Instant;
 use vperfctr::{Error, Group};
 
 /// Counts one event for the thread that made it, which must run the benchmarks.
 pub struct Events {
-    group: Group,
+    source: Source,
     format: Format,
     // The count of two reads with nothing between them.
     cost: u64,
 }
 
+enum Source {
+    Counter(Group),
+    Time(Instant),
+}
+
 impl Events {
     /// Count the event of this name.
     pub fn new(name: &str) -> Result<Self, Error> {
-        let group = Group::new(name)?;
-        let mut events = Events { format: Format { unit: name.into() }, group, cost: 0 };
+        let format = Format { unit: name.into(), scaled: "events" };
+        Ok(Events::of(Source::Counter(Group::new(name)?), format))
+    }
+
+    /// Count the event of this name.  Where it cannot be counted, say why on standard error, and
+    /// measure nanoseconds instead.
+    pub fn new_or_time(name: &str) -> Self {
+        Events::new(name).unwrap_or_else(|e| {
+            eprintln!("vperfctr: {}", e);
+            Events::of(Source::Time(Instant::now()), Format { unit: "ns".into(), scaled: "ns" })
+        })
+    }
+
+    fn of(source: Source, format: Format) -> Self {
+        let mut events = Events { source, format, cost: 0 };
         // The first pass also finds functions for the dynamic linker.
         events.end(events.start());
         events.cost = events.end(events.start());
-        Ok(events)
+        events
+    }
+
+    #[inline(always)]
+    fn now(&self) -> u64 {
+        match &self.source {
+            Source::Counter(group) => group.read::<1>().expect("cannot read the counter")[0],
+            Source::Time(began) => began.elapsed().as_nanos() as u64,
+        }
     }
 }
 
@@ -47,13 +74,12 @@ impl Measurement for Events {
 
     #[inline(never)]
     fn start(&self) -> u64 {
-        self.group.read::<1>().expect("cannot read the counter")[0]
+        self.now()
     }
 
     #[inline(never)]
     fn end(&self, start: u64) -> u64 {
-        let [now] = self.group.read::<1>().expect("cannot read the counter");
-        (now - start).saturating_sub(self.cost)
+        (self.now() - start).saturating_sub(self.cost)
     }
 
     fn add(&self, a: &u64, b: &u64) -> u64 {
@@ -75,6 +101,7 @@ impl Measurement for Events {
 
 struct Format {
     unit: String,
+    scaled: &'static str,
 }
 
 impl ValueFormatter for Format {
@@ -90,13 +117,14 @@ impl ValueFormatter for Format {
     }
 
     fn scale_values(&self, _typical: f64, _values: &mut [f64]) -> &'static str {
-        "events"
+        self.scaled
     }
 
     fn scale_throughputs(&self, _typical: f64, throughput: &Throughput, values: &mut [f64]) -> &'static str {
+        let is_time = self.scaled == "ns";
         let (n, unit) = match *throughput {
-            Throughput::Bytes(n) => (n, "events/byte"),
-            Throughput::Elements(n) => (n, "events/element"),
+            Throughput::Bytes(n) => (n, if is_time { "ns/byte" } else { "events/byte" }),
+            Throughput::Elements(n) => (n, if is_time { "ns/element" } else { "events/element" }),
         };
         for value in values {
             *value /= n as f64;
@@ -105,6 +133,6 @@ impl ValueFormatter for Format {
     }
 
     fn scale_for_machines(&self, _values: &mut [f64]) -> &'static str {
-        "events"
+        self.scaled
     }
 }
