@@ -317,6 +317,7 @@ static void run(void (*f)(void))
 
 int main(void)
 {
+	static const char *const results[] = { "passed", "failed" };
 	int status, failed = 0;
 	size_t i;
 
@@ -327,7 +328,7 @@ int main(void)
 		}
 		if (wait(&status) < 0)
 			err(1, "wait");
-		printf("%s: %s\n", cases[i].name, status ? "failed" : "passed");
+		printf("%s: %s\n", cases[i].name, results[status != 0]);
 		if (WIFSIGNALED(status))
 			printf("%s: signal %d\n", cases[i].name, WTERMSIG(status));
 		fflush(stdout);
