@@ -374,7 +374,7 @@ bool perfctr_x86_pmc_end_stray(bool all)
 		return false;
 	/* They have also let PERF_METRICS count, beside a fixed counter 3 that is ours. */
 	if (status & PERFCTR_X86_STATUS_METRICS)
-		perfctr_wrmsr_safe(pmu->global_clear, PERFCTR_X86_STATUS_METRICS);
+		perfctr_wrmsr_safe(pmu->global_clear, status & PERFCTR_X86_STATUS_METRICS);
 	status |= cpu->preceded;
 	status &= interrupting_counters(cpu) & (all ? -1ULL : ~mine);
 	if (!status)
