@@ -441,7 +441,7 @@ power)
 	check "hundreds of names" "$([ "$(grep -c '^PM_.* general [0-3]' "$tmp/out")" -gt 600 ] && echo yes)" yes
 	check "what counts nothing is left out" "$(grep -c '^PM_SUSPENDED\|^PM_MRK_' "$tmp/out")" 0
 	bad 125 "an event that counts nothing" -e r10000:u true
-	check "what is said" "$(cat "$tmp/err")" "perfex: 'r10000' counts nothing: its selector is 0"
+	check "what is said" "$(cat "$tmp/err")" "perfex: r10000:u: 'r10000' counts nothing: its selector is 0"
 	;;
 esac
 
