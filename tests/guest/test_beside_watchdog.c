@@ -20,13 +20,9 @@
 
 #include "power.h"
 #include "suite.h"
-
-#define WATCHDOG "/proc/sys/kernel/nmi_watchdog"
+#include "watchdog.h"
 
 #define SYSLOG_ACTION_READ_ALL	3	/* of klogctl(): no header of the C library has it */
-
-/* Seconds.  With a threshold of one second, its interrupt comes at least once in that time. */
-#define PERIOD	0.55
 
 /* The time between two of them: the emulated CPU has two cycles in each of the TSC's. */
 #define INTERVAL	0.5
@@ -43,38 +39,13 @@ static u32 second(void)
 	return is_amd() ? nth_general(1) : FIXED(0);
 }
 
-static void set_watchdog(void)
-{
-	write_file("/proc/sys/kernel/watchdog_thresh", "1");
-	write_file(WATCHDOG, "1");
-}
-
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec + t.tv_nsec * 1e-9;
-}
-
 /* The CPU of this test, which does not move: the only one, or that of the KIND. */
 static int here;
 
 /* Return the number of NMIs of this CPU since the boot. */
 static unsigned long nmis(void)
 {
-	static char text[1 << 16];
-	unsigned long nr = 0;
-	char *line;
-	int i;
-
-	read_file("/proc/interrupts", text, sizeof(text));
-	line = strstr(text, "NMI:");
-	ck_assert(line);
-	line += 4;
-	for (i = 0; i <= here; i++)
-		nr = strtoul(line, &line, 10);
-	return nr;
+	return nmis_of(here);
 }
 
 /* The module knows what the watchdog has, whatever its sysctl is. */

@@ -14,47 +14,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "suite.h"
+#include "watchdog.h"
 
 #define CPU1_ONLINE	"/sys/devices/system/cpu/cpu1/online"
-#define WATCHDOG	"/proc/sys/kernel/nmi_watchdog"
-
-/* Seconds.  With a threshold of one second, a CPU that is busy gets an NMI in that time. */
-#define PERIOD		0.55
 
 /* The module's worker looks each second. */
 #define WORKER_LOOKS	3
-
-static void set_watchdog(void)
-{
-	write_file("/proc/sys/kernel/watchdog_thresh", "1");
-	write_file(WATCHDOG, "1");
-}
-
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec + t.tv_nsec * 1e-9;
-}
-
-/* Return the number of NMIs of a CPU since the boot. */
-static unsigned long nmis(int cpu)
-{
-	static char text[1 << 16];
-	unsigned long nr = 0;
-	char *line;
-	int i;
-
-	read_file("/proc/interrupts", text, sizeof(text));
-	line = strstr(text, "NMI:");
-	ck_assert(line);
-	line += 4;
-	for (i = 0; i <= cpu; i++)
-		nr = strtoul(line, &line, 10);
-	return nr;
-}
 
 /* Keep a CPU busy until its watchdog's NMI comes.  Return: false if none comes. */
 static bool watchdog_runs(int cpu)
@@ -66,10 +31,10 @@ static bool watchdog_runs(int cpu)
 	if (pid)
 		return !wait_for(pid);
 	pin(cpu);
-	before = nmis(cpu);
-	for (end = now() + 2.5 * PERIOD; nmis(cpu) == before && now() < end;)
+	before = nmis_of(cpu);
+	for (end = now() + 2.5 * PERIOD; nmis_of(cpu) == before && now() < end;)
 		loop(1000000);
-	_exit(nmis(cpu) == before);
+	_exit(nmis_of(cpu) == before);
 }
 
 /* True if the module knows this of the watchdogs of all CPUs, and of perf. */

@@ -24,7 +24,7 @@ int read_nine(struct vperfctr *v, uint64_t *tsc, uint64_t *pmc)
 	return vperfctr_read(v, tsc, pmc, 9);
 }
 
-/* What only the regions in the library use. */
+/* For the regions in the library only. */
 uint64_t read_in_order(uint32_t map)
 {
 	return __vperfctr_rdpmc_ordered(map) + __vperfctr_rdtsc_ordered();

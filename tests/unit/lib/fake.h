@@ -86,7 +86,7 @@ struct fake {
 	uint64_t reg[VPERFCTR_MAX_CTRS];	/* hardware counter of map base + i */
 	uint64_t tsc;
 	unsigned int rdpmcs, rdtscs;	/* executed */
-	unsigned int early;		/* RDPMC, RDTSC may miss so many last events */
+	unsigned int early;		/* RDPMC, RDTSC may miss that number of last events */
 
 	/* the thread */
 	uintptr_t thread;		/* its number */

@@ -668,10 +668,21 @@ START_TEST(command_cannot_run)
 }
 END_TEST
 
+/* The message names the file in which the samples are, which are not lost. */
+static void check_kept_samples(void)
+{
+	char buf[4096], *kept = strstr(err, "/.perfex-");
+
+	ck_assert_ptr_nonnull(kept);
+	kept[strcspn(kept, "'")] = '\0';
+	slurp(kept + 1, buf, sizeof(buf));
+	ck_assert_int_eq(strncmp(buf, SAMPLES_MAGIC, 8), 0);
+}
+
 /* The command runs to its end even if its samples are lost. */
 START_TEST(failure_during_the_run)
 {
-	char buf[4096], *kept;
+	char buf[4096];
 	FILE *f;
 
 	fake.fail[FAKE_CONSUME] = EINVAL;
@@ -686,11 +697,7 @@ START_TEST(failure_during_the_run)
 	is_message("(the samples until then are in '/tmp/");
 	slurp("s", buf, sizeof(buf));
 	ck_assert_str_eq(buf, "old");
-	kept = strstr(err, "/.perfex-");
-	ck_assert_ptr_nonnull(kept);
-	kept[strcspn(kept, "'")] = '\0';
-	slurp(kept + 1, buf, sizeof(buf));
-	ck_assert_int_eq(strncmp(buf, SAMPLES_MAGIC, 8), 0);
+	check_kept_samples();
 	unlink(in_dir("s"));
 	fake.fail[FAKE_CONSUME] = 0;
 	fake.fail[FAKE_READ] = EFAULT;
@@ -714,7 +721,7 @@ END_TEST
 /* A file that cannot be written to its end: where the samples are depends on whether there was one. */
 START_TEST(no_room_for_all)
 {
-	char buf[4096], *kept;
+	char buf[4096];
 	FILE *f;
 
 	/* At the latest, the end of the file is above the limit. */
@@ -731,11 +738,7 @@ START_TEST(no_room_for_all)
 	has_not(err, "are in it");
 	slurp("s", buf, sizeof(buf));
 	ck_assert_str_eq(buf, "old");
-	kept = strstr(err, "/.perfex-");
-	ck_assert_ptr_nonnull(kept);
-	kept[strcspn(kept, "'")] = '\0';
-	slurp(kept + 1, buf, sizeof(buf));
-	ck_assert_int_eq(strncmp(buf, SAMPLES_MAGIC, 8), 0);
+	check_kept_samples();
 }
 END_TEST
 

@@ -308,7 +308,7 @@ static void add_parts(struct result *r)
  * not read, and does not say so.  The kernel's time of a command without what it does before its
  * exec also has what perf_event does not count of others: the exec's look at the file, which IMA
  * may hash, and from Linux 6.16 on the end of its memory.  That is seldom four times as much as
- * the rest, and a tenth of a second more.  Of the command itself, its file may say it at once.
+ * the rest, and a tenth of a second more.  The command's own file may say it at once.
  */
 int run_check_perf(const struct running *run, const struct sums *sums, const struct rusage *usage,
 		   struct error *e)
