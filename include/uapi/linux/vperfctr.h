@@ -7,11 +7,11 @@
  * counters each processor has.
  *
  * The model is that of perfctr's "low-level-api.txt" and "virtual.txt".  A
- * thread may own one *state*.  The state holds a *control* (what to count), and
- * for the time-stamp counter (TSC) and each controlled counter a *sum* and a
- * *start*.  The count is sum + (now - start) while the owner runs, and sum while
- * it does not.  Counters are suspended when the owner is switched out, and
- * resumed when it is switched in, on any CPU, so a count is the owner's alone.
+ * thread may own one *state*, and observers may have others beside it.  A state holds
+ * a *control* (what to count), and for the time-stamp counter (TSC) and each controlled
+ * counter a *sum* and a *start*.  The count is sum + (now - start) while the owner
+ * runs, and sum while it does not.  Counters are suspended when the owner is switched
+ * out, and resumed when it is switched in, on any CPU, so a count is the owner's alone.
  * An *a-mode* counter accumulates.  An *i-mode* counter interrupts when it
  * overflows, and restarts from *ireset*.  The TSC of other processors than x86 is the
  * counter of time that user mode reads: CNTVCT_EL0 of Arm, `time` of RISC-V, and the
