@@ -486,8 +486,8 @@ struct vperfctr_open_cpus {
  * owner is moved to such a CPU later, counting stops and the owner gets SIGILL.  A
  * monitor's CONTROL clears this flag, so that no move kills its target.
  *
- * The hardware counters are taken from all other users of the system (perf_event,
- * the NMI watchdog) while any state has a control with counters.
+ * While any state has a control with counters, perf_event and the NMI watchdog cannot use
+ * the hardware counters, except those that INFO leaves out.
  *
  * An i-mode counter starts from its ireset, which is minus the period.  See
  * VPERFCTR_IRESUME for its overflow, and VPERFCTR_RING if the control has
