@@ -40,9 +40,8 @@
  * errors can occur in any call and are not repeated below:
  *
  *	EFAULT	the argument, or an address in it, cannot be accessed
- *	EINVAL	the size is smaller than that of the structure in interface 0.9; a
- *		reserved field, an unknown flag, or the argument of a call that
- *		takes none, is not zero
+ *	EINVAL	the size is smaller than doc/abi.md allows; a reserved field, an unknown
+ *		flag, or the argument of a call that takes none, is not zero
  *	E2BIG	the structure is larger than this kernel knows, and a field that
  *		it does not know is not zero; or it is larger than a memory page
  *	EINTR	the caller was killed while it waited: user space never sees it
