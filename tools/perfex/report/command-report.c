@@ -171,7 +171,6 @@ static const struct option_entry input_options[] = {
 	{ 't', "tid", "TID,...", "of these threads", set_ids, false },
 	{ 0, "symfs", "DIR", "find the programs and libraries below DIR", OPTION_TEXT(reporting.symfs) },
 	{ 'f', "force", NULL, NULL, set_nothing, 0 },
-	{ 'v', "verbose", NULL, "print all rows", OPTION_FLAG(show.verbose) },
 	{ 'q', "quiet", NULL, "print no advice", OPTION_FLAG(show.quiet) },
 	OPTIONS_END
 };
@@ -194,6 +193,7 @@ static const struct option_entry report_options[] = {
 	{ 0, "inline", NULL, NULL, set_nothing, 0 },
 	{ 0, "export", "FORMAT", "print samples for other programs: svg (a flame graph), folded, pprof, firefox, perf (perf.data)",
 	  OPTION_TEXT(reporting.export) },
+	{ 'v', "verbose", NULL, "print all rows", OPTION_FLAG(show.verbose) },
 	{ 0, "annotate", "FUNCTION", NULL, set_annotate, 0 },
 	{ 0, "stdio", NULL, "print text, as where standard output is no terminal",
 	  OPTION_FLAG(reporting.stdio) },
@@ -274,6 +274,7 @@ static int set_other_terminal(struct parsing *p, const char *arg, struct error *
 }
 
 static const struct option_entry annotate_options[] = {
+	{ 'v', "verbose", NULL, "also print instructions far from samples", OPTION_FLAG(show.verbose) },
 	{ 's', "symbol", "FUNCTION", NULL, set_annotate, 0 },
 	{ 0, "stdio", NULL, NULL, set_nothing, 0 },
 	{ 0, "stdio2", NULL, NULL, set_nothing, 0 },
@@ -308,6 +309,7 @@ const struct command command_annotate = {
 /* ---- perfex script ---------------------------------------------------------------------------- */
 
 static const struct option_entry script_options[] = {
+	{ 'v', "verbose", NULL, NULL, set_nothing, 0 },
 	{ 0, "no-inline", NULL, "print inlined code as that of the function that it is in",
 	  OPTION_FLAG(reporting.no_inline) },
 	{ 0, "inline", NULL, NULL, set_nothing, 0 },
