@@ -88,7 +88,8 @@ struct vperfctr_event {
  *
  * Many events can be counted by some counters only.  The library knows which for Intel's
  * processors from Core to Granite Rapids and Lunar Lake, the Pentium 4, AMD's up to family
- * 1AH, and Arm's PMUv3.  An event of another processor, or one that Intel's list of the
+ * 1AH, Arm's PMUv3, 64-bit RISC-V, whose firmware says it, and POWER, where the code has the
+ * counter.  An event of another processor, or one that Intel's list of the
  * processor's events lacks, is refused unless the name ends with @N: a counter that cannot
  * count it would count wrong.  Generic events are counted by all counters.
  *

@@ -33,9 +33,9 @@
  * (-EBUSY, ...).  Some count instead of returning 0: vperfctr_control_add() and its relatives
  * that add a counter return an index, vperfctr_ring_record() a number of samples,
  * vperfctr_read_cpu_page() a number of counters.  After a failure, the objects that its
- * pointers point to are unspecified unless stated otherwise.  errno is not part of the interface and may
- * change.  The library prints nothing, handles no signal, and keeps all its data in
- * handles.  An error number that a function's comment does not list comes from the
+ * pointers point to are unspecified unless stated otherwise.  errno is not part of the
+ * interface and may change.  The library prints nothing, handles no signal, and keeps all its
+ * data in handles.  An error number that a function's comment does not list comes from the
  * kernel, as <linux/vperfctr.h> documents it under the same name.
  *
  * Arguments: first the object or the structure that the call makes, fills in or changes, then
@@ -57,9 +57,9 @@
  * those of observers such as perfex: see VPERFCTR_OPEN_OBSERVER.  If two parts of
  * a program want to count the same thread, the second one's vperfctr_open() with
  * VPERFCTR_OPEN_CREAT fails with -EEXIST.  vperfctr_count() then makes a state beside it, by
- * VPERFCTR_OPEN_OBSERVER, with counters that the first part does not use.  A part must not open the state without CREAT and
- * give it another control: that zeroes the sums that the first part reads.
- * vperfctr_open(3) says what the second part can do.
+ * VPERFCTR_OPEN_OBSERVER, with counters that the first part does not use.  A part must not
+ * open the state without CREAT and give it another control: that zeroes the sums that the
+ * first part reads.  vperfctr_open(3) says what the second part can do.
  *
  * Processes: in the child of a fork, a handle of the parent that has a page cannot
  * read.  vperfctr_read(), _read_pmc(), _read_tsc(), _read_soft() and the calls for regions
@@ -1120,9 +1120,9 @@ __VPERFCTR_INLINE_READ int vperfctr_read_pmc(struct vperfctr *v, unsigned int i,
 }
 
 /*
- * Read into *value the TSC cycles for which the thread has been counted: 0 if the control
- * has tsc_on 0.  There is no system call if the page is mapped and the TSC runs or the
- * thread is suspended.
+ * Read into *value, which an error leaves as it was, the TSC cycles for which the thread has
+ * been counted: 0 if the control has tsc_on 0.  There is no system call if the page is mapped
+ * and the TSC runs or the thread is suspended.
  *
  *	-EPERM, -EBUSY, -ENOTTY	as vperfctr_read_pmc()
  *	-EOPNOTSUPP  perf_event counts by this handle, and does not make its times from the TSC
