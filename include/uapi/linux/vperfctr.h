@@ -2,9 +2,8 @@
 /*
  * vperfctr: virtual per-thread performance counters
  *
- * The only interface between the vperfctr kernel module and user space.  A
- * client can be written from this file and vperfctr-processors(7), which says what
- * counters each processor has.
+ * The calls of /dev/vperfctr.  A client can be written from this file and
+ * vperfctr-processors(7), which says what counters each processor has.
  *
  * The model is that of perfctr's "low-level-api.txt" and "virtual.txt".  A
  * thread may own one *state*, and observers may have others beside it.  A state holds
@@ -109,7 +108,7 @@
 #define VPERFCTR_CPU_WINCHIP		9 /* IDT WinChip C6, 2 and 3 */
 #define VPERFCTR_CPU_INTEL_P4		11 /* Pentium 4, and Xeons of its time: family 15 */
 #define VPERFCTR_CPU_RISCV_SBI		12 /* RISC-V, by the PMU extension of the SBI */
-#define VPERFCTR_CPU_POWER8		13 /* IBM POWER8, 9 and 10 */
+#define VPERFCTR_CPU_POWER8		13 /* IBM POWER8 to 12 */
 #define VPERFCTR_CPU_PPC32		14 /* 32-bit PowerPC: 604, 604e, 750, 7400 to 7448 */
 
 /*
