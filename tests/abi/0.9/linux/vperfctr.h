@@ -2,16 +2,15 @@
 /*
  * vperfctr: virtual per-thread performance counters
  *
- * The only interface between the vperfctr kernel module and user space.  A
- * client can be written from this file and vperfctr-processors(7), which says what
- * counters each processor has.
+ * The calls of /dev/vperfctr.  A client can be written from this file and
+ * vperfctr-processors(7), which says what counters each processor has.
  *
  * The model is that of perfctr's "low-level-api.txt" and "virtual.txt".  A
- * thread may own one *state*.  The state holds a *control* (what to count), and
- * for the time-stamp counter (TSC) and each controlled counter a *sum* and a
- * *start*.  The count is sum + (now - start) while the owner runs, and sum while
- * it does not.  Counters are suspended when the owner is switched out, and
- * resumed when it is switched in, on any CPU, so a count is the owner's alone.
+ * thread may own one *state*, and observers may have others beside it.  A state holds
+ * a *control* (what to count), and for the time-stamp counter (TSC) and each controlled
+ * counter a *sum* and a *start*.  The count is sum + (now - start) while the owner
+ * runs, and sum while it does not.  Counters are suspended when the owner is switched
+ * out, and resumed when it is switched in, on any CPU, so a count is the owner's alone.
  * An *a-mode* counter accumulates.  An *i-mode* counter interrupts when it
  * overflows, and restarts from *ireset*.  The TSC of other processors than x86 is the
  * counter of time that user mode reads: CNTVCT_EL0 of Arm, `time` of RISC-V, and the
@@ -40,9 +39,8 @@
  * errors can occur in any call and are not repeated below:
  *
  *	EFAULT	the argument, or an address in it, cannot be accessed
- *	EINVAL	the size is smaller than that of the structure in interface 0.9; a
- *		reserved field, an unknown flag, or the argument of a call that
- *		takes none, is not zero
+ *	EINVAL	the size is smaller than doc/abi.md allows; a reserved field, an unknown
+ *		flag, or the argument of a call that takes none, is not zero
  *	E2BIG	the structure is larger than this kernel knows, and a field that
  *		it does not know is not zero; or it is larger than a memory page
  *	EINTR	the caller was killed while it waited: user space never sees it
@@ -110,7 +108,7 @@
 #define VPERFCTR_CPU_WINCHIP		9 /* IDT WinChip C6, 2 and 3 */
 #define VPERFCTR_CPU_INTEL_P4		11 /* Pentium 4, and Xeons of its time: family 15 */
 #define VPERFCTR_CPU_RISCV_SBI		12 /* RISC-V, by the PMU extension of the SBI */
-#define VPERFCTR_CPU_POWER8		13 /* IBM POWER8, 9 and 10 */
+#define VPERFCTR_CPU_POWER8		13 /* IBM POWER8 to 12 */
 #define VPERFCTR_CPU_PPC32		14 /* 32-bit PowerPC: 604, 604e, 750, 7400 to 7448 */
 
 /*
@@ -349,7 +347,7 @@ struct vperfctr_open {
  * VPERFCTR_ATTACH_OBSERVER, has a state of its own: children_missed of READ counts it.  It also
  * counts a thread that gains privileges by an exec, as the counting of that thread ends;
  * the status then has VPERFCTR_STATUS_PRIVILEGED.  A control must count something, and
- * may have no other flags than INHERIT, INHERIT_THREADS and RING.
+ * may have no other flags than INHERIT, INHERIT_THREADS, SPREAD and RING.
  *
  * With the address of a struct vperfctr_ring in `ring`, the set gets a ring as by
  * VPERFCTR_RING, into which the samples of all threads go.  The control must then have
@@ -486,8 +484,8 @@ struct vperfctr_open_cpus {
  * owner is moved to such a CPU later, counting stops and the owner gets SIGILL.  A
  * monitor's CONTROL clears this flag, so that no move kills its target.
  *
- * The hardware counters are taken from all other users of the system (perf_event,
- * the NMI watchdog) while any state has a control with counters.
+ * While any state has a control with counters, perf_event and the NMI watchdog cannot use
+ * the hardware counters, except those that INFO leaves out.
  *
  * An i-mode counter starts from its ireset, which is minus the period.  See
  * VPERFCTR_IRESUME for its overflow, and VPERFCTR_RING if the control has
@@ -513,7 +511,10 @@ struct vperfctr_open_cpus {
  * by the period; with CONTROL_SPREAD that is so on average.
  *
  * A call that fails changes nothing: running counters keep running, and sums and
- * control remain.  Errors:
+ * control remain.  There is one exception.  If an observer attaches to the owner during
+ * the call, and takes a counter that the control has, the call fails with EADDRINUSE or
+ * EXFULL, and the counting of the owner's descendants may have ended already:
+ * children_missed of READ counts these.  Errors:
  *
  *	EINVAL	any of:
  *		- kind is neither VPERFCTR_ANY_KIND nor smaller than nrkinds of
@@ -1218,6 +1219,7 @@ struct vperfctr_ring_page {
  *
  *	EOVERFLOW  nrcpus or nrctrs is smaller than the number of CPUs or of controlled
  *		counters; both are set to these numbers, and nothing else is written
+ *	ENOMEM	there is no memory
  */
 #define VPERFCTR_READ_CPUS	_IO(0xD0, 25)
 
@@ -1255,7 +1257,9 @@ struct vperfctr_cpu {
  *
  * A mapping by the owner's process lets that process (all of its threads, but
  * not the children of a fork) execute RDPMC, until it is unmapped, and while
- * the state has a control with counters.  It does not survive exec.
+ * the state has a control with counters.  It does not survive exec.  On some
+ * kernels it ends up to a tenth of a second later, and then shows the process
+ * its own counts, or none.
  *
  * The child of a fork has the mapping too, but it shows another page there, in
  * which all but version is zero: no counter, no TSC, no RDPMC.  Until the child
