@@ -628,7 +628,7 @@ START_TEST(names_of_languages)
 }
 END_TEST
 
-/* The second names are those that c++filt prints, without hashes of crates. */
+/* The second names have no hashes of crates.  c++filt writes some in another way. */
 static const struct {
 	const char *symbol, *name;
 } rust_names[] = {
