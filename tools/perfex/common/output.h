@@ -106,7 +106,7 @@ bool output_find_place(struct output *out, const char *name);
 int output_make_new(struct output *out);
 int output_make_temp(struct output *out);
 
-/* Make a file without a name.  Return: the same. */
+/* Make a file without a name.  Return: a descriptor, or -1 with errno. */
 int output_make_unnamed(void);
 
 /* Put the file in its place.  Return: 0 or errno. */

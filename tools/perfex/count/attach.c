@@ -145,7 +145,10 @@ static int seize_thread(struct session *s, pid_t tid, struct error *e)
 	return 1;
 }
 
-/* Forget threads that have ended meanwhile: their ids may be in use again. */
+/*
+ * Interrupt the threads from number `first` on, and wait until they have stopped.  Forget those
+ * that have ended: their ids may be in use again.
+ */
 static int await_stops(struct session *s, unsigned int first, struct error *e)
 {
 	unsigned int i;
@@ -933,9 +936,9 @@ static void attach_interval(struct session *s)
 	s->next = interval_next(s->interval, &s->start, s->next);
 }
 
-/* Return: seconds to wait, or NO_TIMEOUT; 0: the time is over. */
 #define LOOK_INTERVAL	0.05	/* seconds */
 
+/* Return: seconds to wait, or NO_TIMEOUT; 0: the time is over. */
 static double time_left(struct session *s, double timeout)
 {
 	double now = seconds_since(&s->start), until = timeout;

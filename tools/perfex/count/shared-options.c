@@ -99,7 +99,7 @@ int set_wait(struct parsing *p, const char *arg, struct error *e)
 	return parse_seconds(&p->o->stat.wait, arg, p->o, e);
 }
 
-/* -1: until a command of --control */
+/* Set the time to leave out at the start; -1: until a command of --control. */
 int set_delay(struct parsing *p, const char *arg, struct error *e)
 {
 	unsigned long ms;

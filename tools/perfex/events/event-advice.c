@@ -227,7 +227,7 @@ static int collect_unit_mask(const struct vperfctr_event *event, const char *des
 	return 0;
 }
 
-/* An event that libpfm4 knows, without a unit mask or with a wrong one. */
+/* List the unit masks of an event of libpfm4 whose name has none, or a wrong one. */
 static int advise_unit_masks(struct error *e, const char *name, const struct vperfctr_info *info,
 			     const struct vperfctr_why *why)
 {

@@ -654,7 +654,7 @@ const struct file_description *description_of(const struct profile *p,
 				   file->description : &unknown;
 }
 
-/* A process can have any number of mappings with names of their own, and has one such map. */
+/* Read the JIT map of a process once: it has one, whatever the number of its mappings. */
 static struct module *open_jit(struct profile *p, uint32_t pid)
 {
 	const struct profile_process *process = p->processes.items;

@@ -233,7 +233,7 @@ static bool find_intel_register(const struct vperfctr_info *kind, unsigned int i
 	return true;
 }
 
-/* Intel SDM volume 4, "MSRs in the P6 Family Processors". */
+/* Find register i of the P6: Intel SDM volume 4, "MSRs in the P6 Family Processors". */
 static bool find_p6_register(unsigned int i, struct msr *msr)
 {
 	if (i >= 2)
@@ -244,7 +244,7 @@ static bool find_p6_register(unsigned int i, struct msr *msr)
 	return true;
 }
 
-/* Intel SDM volume 4, "MSRs in the Pentium 4 and Intel Xeon Processors". */
+/* Find register i of the Pentium 4: the same, "MSRs in the Pentium 4 and Intel Xeon Processors". */
 static bool find_p4_register(unsigned int i, struct msr *msr)
 {
 	if (i >= 18)

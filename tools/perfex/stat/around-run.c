@@ -26,9 +26,9 @@ static int run_shell(const char *command)
 }
 
 /*
- * The shell runs it, as perf lets it do.  Not by system(3): perfex ignores and blocks signals that
- * the command must find as perfex has found them.  As there, the terminal's signals are for the
- * command.
+ * Run the command of --pre or --post by the shell, as perf does.  system(3) would not do: perfex
+ * ignores and blocks signals that the command must find as perfex has found them.  The terminal's
+ * signals are for the command.
  */
 static int run_hook(const char *command, const char *option, struct error *e)
 {

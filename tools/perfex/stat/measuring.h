@@ -24,7 +24,7 @@ struct choice {
 	char *perf_groups[VPERFCTR_MAX_CTRS];	/* of each run, if there are several */
 	struct perf_count by_perf;	/* the same for running threads and CPUs */
 	const struct error *module;	/* why the module does not count, or no text */
-	bool usage;		/* perf_event may not count, either: there is what the kernel tells all */
+	bool usage;		/* perf_event may not be used, either: only what getrusage(2) tells is there */
 	bool said;		/* that perf_event counts */
 	enum backend backend;
 };

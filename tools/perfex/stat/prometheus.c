@@ -45,7 +45,10 @@ static unsigned int earlier_of_name(const struct events *events, unsigned int ev
 	return nr;
 }
 
-/* An event that is counted more than once has a label more: no two series have the same ones. */
+/*
+ * Print the labels of an event.  A second count of it gets one more label, as no two series may
+ * have the same.
+ */
 static void print_event(FILE *f, const struct events *events, unsigned int event)
 {
 	const unsigned int earlier = earlier_of_name(events, event);

@@ -360,8 +360,9 @@ static bool leave_handler(struct unwinder *u, uint64_t frame)
 }
 
 /*
- * Other code there calls nothing, and has no frame: the link register has the return address.
- * A frame for frame pointers, which a compiler may have made, is left to libdw.
+ * Leave a function of the vDSO on arm64: the return of a handler, or code without a frame.  The
+ * latter calls nothing, so the link register has the return address.  A frame for frame pointers,
+ * which a compiler may have made, is left to libdw.
  */
 static void leave_vdso(struct unwinder *u)
 {
