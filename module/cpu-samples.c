@@ -105,8 +105,8 @@ void vperfctr_cpu_begin_change(void)
 /*
  * End a change: handle the overflows that came meanwhile, if the counters run.
  *
- * Each one may find the next: if the kernel is counted, the work for a sample can overflow a
- * counter.  Then the periods grow, until they are longer than that.  So this ends.
+ * The work for one overflow may cause the next if the kernel is counted.  The period then grows
+ * until it is longer than that work, so the loop ends.
  *
  * Context: as for vperfctr_cpu_begin_change(); the caller changes nothing after this.
  */

@@ -266,7 +266,7 @@ int __init vperfctr_state_init(void)
 	return 0;
 }
 
-/* Context: no states exist. */
+/* Free what vperfctr_state_init() has made.  Context: no states exist. */
 void vperfctr_state_exit(void)
 {
 	cancel_delayed_work_sync(&notifiers_disable_work);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Read the counters and the TSC in user mode: x86, 32 and 64 bit. */
+/* Read the counters and the TSC in user mode: x86, 32 and 64 bits. */
 #ifndef VPERFCTR_ARCH_X86_H
 #define VPERFCTR_ARCH_X86_H
 

@@ -691,7 +691,7 @@ static void pmuv3_resume(struct perfctr_cpu_state *state)
 	bool ictrs = perfctr_has_ictrs(state);
 	bool overflow = false;
 
-	/* The mask of a CPU that is not claimed has no bit. */
+	/* `ready` is 0 on a CPU that is not prepared. */
 	if (unlikely(!(cstatus & cpu->own.ready)) && !perfctr_may_use_counters(state))
 		return;
 	WRITE_ONCE(cpu->running, state);

@@ -579,7 +579,7 @@ static void power8_resume(struct perfctr_cpu_state *state)
 	u32 cstatus = state->cstatus | VPERFCTR_CSTATUS_RUNNING;
 	u64 mmcr0 = MMCR0_COUNTING | MMCR0_NO_READS;
 
-	/* The mask of a CPU that is not claimed has no bit. */
+	/* `ready` is 0 on a CPU that is not prepared. */
 	if (unlikely(!(cstatus & cpu->own.ready)) && !perfctr_may_use_counters(state))
 		return;
 	if (perfctr_may_read(&cpu->own.reader)) {

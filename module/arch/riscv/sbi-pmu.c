@@ -866,7 +866,7 @@ static void sbi_resume(struct perfctr_cpu_state *state)
 	u32 cstatus = state->cstatus | VPERFCTR_CSTATUS_RUNNING;
 	bool hide;
 
-	/* The mask of a CPU that is not claimed has no bit. */
+	/* `ready` is 0 on a CPU that is not prepared. */
 	if (unlikely(!(cstatus & cpu->own.ready)) && !perfctr_may_use_counters(state))
 		return;
 	if (cpu->id != state->id && !write_control(cpu, state)) {

@@ -68,7 +68,7 @@
 /* The longest wait for the kernel threads, and for a second look. */
 #define WAIT_JIFFIES	(HZ / 4 + 1)
 
-/* The worker looks no more often than that, except for the release of the hardware. */
+/* The shortest time between two looks of the worker, except for the release of the hardware. */
 #define LOOK_JIFFIES	(HZ / 10 + 1)
 
 static DEFINE_PER_CPU(struct pce_cpu {
@@ -276,7 +276,10 @@ static struct preempt_ops thread_ops = {
 	.sched_out	= thread_sched_out,
 };
 
-/* preempt_notifier_register() must not be called before there are states. */
+/*
+ * preempt_notifier_register() warns while the static key of notifiers is off, as it is before there
+ * are states.  So this adds to the list itself.
+ */
 static void thread_setup(unsigned int n)
 {
 	struct pce_cpu *cpu = per_cpu_ptr(&pce_cpu, n);
@@ -380,7 +383,10 @@ static void leave_now(struct work_struct *work)
 	wake_asked();
 }
 
-/* True if all have, or else let them do so now: the release of the hardware waits. */
+/*
+ * True if every CPU has fulfilled its requests.  Otherwise wake those that have not: the release
+ * of the hardware waits for them.
+ */
 static bool idle_or_wake(void)
 {
 	if (perfctr_x86_pce_idle())

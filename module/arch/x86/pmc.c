@@ -671,7 +671,7 @@ static noinline void resume_other(struct perfctr_cpu_state *state, bool tsc_runs
 	bool ictrs = has_ictrs(state);
 	bool overflow = false;
 
-	/* The mask of a CPU that is not prepared has no bit. */
+	/* `ready` is 0 on a CPU that is not prepared. */
 	if (unlikely(!(cstatus & cpu->ready)) && !may_use_counters(state, tsc_runs))
 		return;
 	if (cstatus & VPERFCTR_CSTATUS_RDPMC)

@@ -380,7 +380,7 @@ static void ppc32_resume(struct perfctr_cpu_state *state)
 	unsigned int i, nrctrs = VPERFCTR_CSTATUS_NRCTRS(state->cstatus);
 	u32 cstatus = state->cstatus | VPERFCTR_CSTATUS_RUNNING | pmu.reads;
 
-	/* The mask of a CPU that is not claimed has no bit. */
+	/* `ready` is 0 on a CPU that is not prepared. */
 	if (unlikely(!(cstatus & cpu->own.ready)) && !perfctr_may_use_counters(state))
 		return;
 	if (cpu->id != state->id)

@@ -275,7 +275,7 @@ void perfctr_x86_simple_resume(struct perfctr_cpu_state *state)
 	u64 image = state->control.regs.enable;
 	struct vperfctr_page *page = state->page;
 
-	/* The mask of a CPU that is not prepared has no bit. */
+	/* `ready` is 0 on a CPU that is not prepared. */
 	if (unlikely(!(cstatus & cpu->ready)) && !may_use_counters(cpu, state))
 		return;
 	if (perfctr_user_rdpmc()) {
