@@ -869,7 +869,7 @@ static const struct perfctr_driver perfctr_arm64_pmuv3 = {
 
 static const struct perfctr_driver *const drivers[] = {
 	&perfctr_arm64_pmuv3,
-	&perfctr_timer_only,
+	&perfctr_no_counters,
 };
 
 const struct perfctr_arch perfctr_arch = {

@@ -12,9 +12,6 @@
 
 #include "../../cpu.h"
 
-/* no-counters.c: a driver without counters, except its probe */
-int perfctr_generic_check_control(struct perfctr_cpu_control *control);
-
 /*
  * A driver's operations on a running state: see cpu.h.  Without a faster way, a driver
  * leaves the last four of a state NULL, which makes them a suspend and a resume.  Those of parts
@@ -32,13 +29,6 @@ struct perfctr_cpu_ops {
 	perfctr_cpu_parts_op *suspend_parts;
 	perfctr_cpu_parts_op *sample_parts;
 };
-
-/* For a driver without counters. */
-#define PERFCTR_GENERIC_OPS {				\
-	.suspend	= perfctr_generic_suspend,	\
-	.resume		= perfctr_generic_resume,	\
-	.sample		= perfctr_generic_sample,	\
-}
 
 /*
  * static-calls.c: install the operations of the driver whose probe succeeded.

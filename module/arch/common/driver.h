@@ -43,7 +43,7 @@ struct perfctr_driver {
 
 	struct perfctr_cpu_ops ops;
 
-	/* True if there are no counters: the operations below are not called. */
+	/* True if there are no counters: CPUs are not followed, nor the operations below called. */
 	bool no_counters;
 
 	/*
@@ -244,8 +244,8 @@ struct perfctr_arch {
 
 extern const struct perfctr_arch perfctr_arch;
 
-/* timer-only.c: for CPUs without usable counters. */
-extern const struct perfctr_driver perfctr_timer_only;
+/* no-counters.c: for CPUs without usable counters, the last of each architecture's table. */
+extern const struct perfctr_driver perfctr_no_counters;
 
 /* driver.c: the driver that was chosen. */
 extern const struct perfctr_driver *perfctr_driver;

@@ -1,15 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The driver for processors without usable counters: it counts the TSC only.  With
- * tsc_on each thread still has the time that it ran.
+ * tsc_on each thread still has the time that it ran.  Other drivers use its operations for
+ * the time.
  */
 #include <linux/errno.h>
 #include <linux/string.h>
 
-#include "common.h"
+#include "driver.h"
 #include "regs.h"	/* in arch/ARCH */
 
-int perfctr_generic_check_control(struct perfctr_cpu_control *control)
+static int generic_probe(void)
+{
+	struct vperfctr_info *info = &perfctr_cpu_info;
+
+	info->cpu_type = VPERFCTR_CPU_GENERIC;
+	info->features = perfctr_has_tsc() ? VPERFCTR_FEATURE_RDTSC : 0;
+	info->nrkinds = 1;
+	info->tsc_khz = perfctr_tsc_khz();
+	strscpy(info->cpu_name, PERFCTR_GENERIC_NAME, sizeof(info->cpu_name));
+	return 0;
+}
+
+static int generic_check_control(struct perfctr_cpu_control *control)
 {
 	if (perfctr_nrctrs(control) || control->global[0] || control->global[1])
 		return -EINVAL;
@@ -51,3 +64,14 @@ void perfctr_generic_sample(struct perfctr_cpu_state *state)
 	page->tsc_start = now;
 	perfctr_page_end(page);
 }
+
+const struct perfctr_driver perfctr_no_counters = {
+	.probe		= generic_probe,
+	.check_control	= generic_check_control,
+	.ops		= {
+		.suspend	= perfctr_generic_suspend,
+		.resume		= perfctr_generic_resume,
+		.sample		= perfctr_generic_sample,
+	},
+	.no_counters	= true,
+};

@@ -130,7 +130,7 @@ void perfctr_mm_removed(void)
 /* Each family of processors has a file.  Only one of them is built. */
 static const struct perfctr_driver *const drivers[] = {
 	IS_ENABLED(CONFIG_PPC64) ? &perfctr_powerpc_power8 : &perfctr_powerpc_ppc32,
-	&perfctr_timer_only,
+	&perfctr_no_counters,
 };
 
 const struct perfctr_arch perfctr_arch = {

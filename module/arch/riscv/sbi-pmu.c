@@ -1026,7 +1026,7 @@ static const struct perfctr_driver perfctr_riscv_sbi = {
 
 static const struct perfctr_driver *const drivers[] = {
 	&perfctr_riscv_sbi,
-	&perfctr_timer_only,
+	&perfctr_no_counters,
 };
 
 const struct perfctr_arch perfctr_arch = {

@@ -3,6 +3,10 @@
 #ifndef VPERFCTR_X86_CPU_ARCH_H
 #define VPERFCTR_X86_CPU_ARCH_H
 
+/* The name of the CPU without counters. */
+#define PERFCTR_GENERIC_NAME \
+	(perfctr_has_tsc() ? "generic x86, TSC only" : "generic x86, without a TSC")
+
 #define PERFCTR_X86_NR_EXTRA	3	/* see perfctr_x86_extra_msrs */
 
 /* Images of the registers that counters share, derived from a control. */

@@ -24,7 +24,7 @@ static const struct perfctr_driver *const drivers[] = {
 	&perfctr_x86_p5,
 	&perfctr_x86_c3,
 	&perfctr_x86_p4,
-	&perfctr_x86_generic,
+	&perfctr_no_counters,
 };
 
 /*

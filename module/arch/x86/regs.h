@@ -76,6 +76,11 @@ static __always_inline u64 perfctr_rdtsc(void)
 	return perfctr_has_tsc() ? rdtsc() : 0;
 }
 
+static inline u32 perfctr_tsc_khz(void)
+{
+	return perfctr_has_tsc() ? tsc_khz : 0;
+}
+
 /*
  * Write a register that the probe has found.  If the write faults all the same, the
  * kernel's exception table turns the fault into one warning in the log.

@@ -11,7 +11,6 @@ struct pmu;
 extern const struct perfctr_driver perfctr_x86_amd;
 extern const struct perfctr_driver perfctr_x86_amd_v2;
 extern const struct perfctr_driver perfctr_x86_amd_v1;
-extern const struct perfctr_driver perfctr_x86_generic;
 extern const struct perfctr_driver perfctr_x86_intel;
 extern const struct perfctr_driver perfctr_x86_intel_v6;
 extern const struct perfctr_driver perfctr_x86_p6;

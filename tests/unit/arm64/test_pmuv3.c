@@ -44,8 +44,6 @@ static void close_user(const struct mm_struct *mm)
 }
 
 /* Stubs of claim.c and perf-wait.c, which are not under test. */
-const struct perfctr_driver perfctr_timer_only;
-
 void perfctr_claim_ready(void)
 {
 }

@@ -15,6 +15,7 @@
 #define perfctr_rdpmc_safe(index, value) model_rdpmc_safe(index, value)
 #define perfctr_pass_time()		model_pass_time()
 #define perfctr_has_tsc()		model_has_tsc()
+#define perfctr_tsc_khz()		(model_has_tsc() ? tsc_khz : 0)
 #define perfctr_rdtsc()			(model_has_tsc() ? model_rdtsc() : 0)
 #define perfctr_wrmsr(msr, value)	model_wrmsr(msr, value)
 #define perfctr_wrmsr_halves(msr, low, high) model_wrmsr(msr, (u32)(low) | (u64)(high) << 32)

@@ -384,7 +384,7 @@ bool perfctr_x86_simple_describe(unsigned int width, unsigned int period_width)
 	info->nrctrs = hweight64(info->pmc_mask);
 	info->pmc_width = width;
 	info->nrkinds = 1;
-	info->tsc_khz = perfctr_has_tsc() ? tsc_khz : 0;
+	info->tsc_khz = perfctr_tsc_khz();
 	info->features = VPERFCTR_FEATURE_CPUS |
 			 (perfctr_has_tsc() ? VPERFCTR_FEATURE_RDTSC : 0) |
 			 (user_reads ? VPERFCTR_FEATURE_RDPMC : 0) |
