@@ -122,7 +122,7 @@ struct attach {
 	struct vperfctr_state *root;
 	struct list_head spare;		/* members without a thread, linked by `family` */
 	unsigned int nrspare;
-	bool paid;			/* the ration of the first stops has been used */
+	bool paid;			/* the budget of the first stops has been used */
 	struct known *known;		/* in the order of the process's list */
 	unsigned int *found;		/* those of `known` that are to be attached to */
 	unsigned int nrknown, nrfound, max;	/* their numbers, and that of entries of each */
@@ -440,7 +440,7 @@ static struct vperfctr_state *make_root(const struct vperfctr_control *header,
 		err = vperfctr_get_hardware(root);
 	if (STATE_ON_RT && !err && (header->flags & VPERFCTR_CONTROL_INHERIT))
 		err = vperfctr_get_spares(root);
-	/* Last: it uses the user's ration, and may wait for that. */
+	/* Last: it uses the user's budget, and may wait for that. */
 	if (!err && req->ring) {
 		/* A process that is ending may have no threads any more. */
 		err = vperfctr_ring_create(root, &ring, arg, max(get_nr_threads(a->task), 1));

@@ -672,7 +672,7 @@ static int set_ring(struct vperfctr_cpus *set, struct vperfctr_ring __user *arg)
 		return -EINTR;
 	err = make_root(set);
 	mutex_unlock(&set->lock);
-	/* A large ring may have to wait for the user's ration of stops. */
+	/* A large ring may have to wait for the user's budget of stops. */
 	return err ?: vperfctr_ring_create(set->root, &req, arg, 0);
 }
 

@@ -842,7 +842,7 @@ static int create_charged(struct vperfctr_state *st, const struct vperfctr_ring 
  * machine, to visit that many threads, and this call pays for that in the same wait; 0: it will
  * not.
  *
- * A request that the user's limit refuses costs nothing.  All others use the ration
+ * A request that the user's limit refuses costs nothing.  All others use the budget
  * before there is any memory: a caller that fails later has paid for its end.
  *
  * Context: may sleep; nothing has been done that a restart of the call would repeat.

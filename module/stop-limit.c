@@ -3,7 +3,7 @@
  * A limit on how often a user can disturb all CPUs.
  *
  * Attaching a state to another thread needs stop_machine(), which all CPUs notice.  So does
- * the end of large rings.  Each user has a ration of stops.  A caller that has used it up
+ * the end of large rings.  Each user has a budget of stops.  A caller that has used it up
  * waits.
  */
 #include <linux/capability.h>
@@ -29,9 +29,9 @@ MODULE_PARM_DESC(max_stops_per_second, "stops of the machine by one user in a se
 
 /*
  * The stops of one user.  They are not in the user's account, which ends with the last
- * state: an attachment and a close in a loop would begin with a new ration each time.
+ * state: an attachment and a close in a loop would begin with a new budget each time.
  */
-struct ration {
+struct budget {
 	struct list_head list;
 	kuid_t uid;
 	u64 used_until;		/* ktime_get_ns(): when the stops so far will have been paid */
@@ -48,30 +48,30 @@ MODULE_PARM_DESC(max_threads_per_stop, "threads to attach to in one stop of the 
  */
 #define RING_KB_PER_STOP	(32 * 1024)
 
-static LIST_HEAD(rations);
-static DEFINE_MUTEX(rations_mutex);
+static LIST_HEAD(budgets);
+static DEFINE_MUTEX(budgets_mutex);
 
 /*
  * Find the user's entry, and remove those that say nothing any more.  So the list has
  * only users that have stopped the machine lately.
  */
-static struct ration *find_ration(kuid_t uid, u64 now)
+static struct budget *find_budget(kuid_t uid, u64 now)
 {
-	struct ration *ration, *next, *found = NULL;
+	struct budget *budget, *next, *found = NULL;
 
-	list_for_each_entry_safe(ration, next, &rations, list) {
-		if (uid_eq(ration->uid, uid)) {
-			found = ration;
-		} else if (ration->used_until <= now) {
-			list_del(&ration->list);
-			kfree(ration);
+	list_for_each_entry_safe(budget, next, &budgets, list) {
+		if (uid_eq(budget->uid, uid)) {
+			found = budget;
+		} else if (budget->used_until <= now) {
+			list_del(&budget->list);
+			kfree(budget);
 		}
 	}
 	return found;
 }
 
 /*
- * Use `price` ns of the user's ration, which is one second for each second.  A user that
+ * Use `price` ns of the user's budget, which is one second for each second.  A user that
  * has been idle for a second may make all stops of a second at once.  More than these can be
  * used at once, too, and are paid later.
  *
@@ -80,26 +80,26 @@ static struct ration *find_ration(kuid_t uid, u64 now)
  * Return: 0; how long to wait before the next attempt, in ns; or -ENOMEM if there is no entry
  * and *new is NULL.
  */
-static s64 use_ration(kuid_t uid, u64 price, struct ration **new)
+static s64 use_budget(kuid_t uid, u64 price, struct budget **new)
 {
 	u64 now = ktime_get_ns();
 	u64 needed = min_t(u64, price, NSEC_PER_SEC);
-	struct ration *ration = find_ration(uid, now);
+	struct budget *budget = find_budget(uid, now);
 
-	if (!ration) {
-		ration = *new;
-		if (!ration)
+	if (!budget) {
+		budget = *new;
+		if (!budget)
 			return -ENOMEM;
 		*new = NULL;
-		ration->uid = uid;
-		ration->used_until = now;
-		list_add(&ration->list, &rations);
+		budget->uid = uid;
+		budget->used_until = now;
+		list_add(&budget->list, &budgets);
 	}
-	if (ration->used_until < now)
-		ration->used_until = now;
-	if (ration->used_until + needed > now + NSEC_PER_SEC)
-		return ration->used_until + needed - (now + NSEC_PER_SEC);
-	ration->used_until += price;
+	if (budget->used_until < now)
+		budget->used_until = now;
+	if (budget->used_until + needed > now + NSEC_PER_SEC)
+		return budget->used_until + needed - (now + NSEC_PER_SEC);
+	budget->used_until += price;
 	return 0;
 }
 
@@ -110,19 +110,19 @@ static s64 use_ration(kuid_t uid, u64 price, struct ration **new)
  * Context: may sleep; nothing has been done that a restart of the call would repeat.
  * Return: 0; -ERESTARTSYS if a signal ended the wait; -ENOMEM.
  */
-static int wait_for_ration(const struct vperfctr_account *account, u64 n, u32 per_stop)
+static int wait_for_budget(const struct vperfctr_account *account, u64 n, u32 per_stop)
 {
 	unsigned int rate = READ_ONCE(max_stops_per_second);
-	struct ration *new = NULL;
+	struct budget *new = NULL;
 	s64 wait;
 
 	if (!rate || perfmon_capable())
 		return 0;
 	for (;;) {
-		mutex_lock(&rations_mutex);
-		wait = use_ration(vperfctr_account_uid(account),
+		mutex_lock(&budgets_mutex);
+		wait = use_budget(vperfctr_account_uid(account),
 				  div_u64(n * (NSEC_PER_SEC / rate), per_stop), &new);
-		mutex_unlock(&rations_mutex);
+		mutex_unlock(&budgets_mutex);
 		if (wait == -ENOMEM) {
 			/* Without the mutex: the reclaim of a full memory cgroup takes long. */
 			new = kmalloc(sizeof(*new), GFP_KERNEL_ACCOUNT);
@@ -152,31 +152,31 @@ unsigned int vperfctr_threads_per_stop(void)
  * Wait until the user of this account may stop the machine as many times as are needed to visit
  * that many threads, and make a ring of this size, if any.  Count both.
  *
- * Context, Return: see wait_for_ration().
+ * Context, Return: see wait_for_budget().
  */
 int vperfctr_limit_stops(const struct vperfctr_account *account, unsigned int nrthreads,
 			 unsigned int ring_kb)
 {
 	u64 stops = DIV_ROUND_UP(nrthreads, vperfctr_threads_per_stop());
 
-	return wait_for_ration(account, stops * RING_KB_PER_STOP + ring_kb, RING_KB_PER_STOP);
+	return wait_for_budget(account, stops * RING_KB_PER_STOP + ring_kb, RING_KB_PER_STOP);
 }
 
 /*
  * Wait until the user of this account may make a ring of this size.
  *
- * Context, Return: see wait_for_ration().
+ * Context, Return: see wait_for_budget().
  */
 int vperfctr_limit_rings(const struct vperfctr_account *account, unsigned int kb)
 {
-	return wait_for_ration(account, kb, RING_KB_PER_STOP);
+	return wait_for_budget(account, kb, RING_KB_PER_STOP);
 }
 
 /* Context: no states exist. */
 void vperfctr_stop_limit_exit(void)
 {
-	struct ration *ration, *next;
+	struct budget *budget, *next;
 
-	list_for_each_entry_safe(ration, next, &rations, list)
-		kfree(ration);
+	list_for_each_entry_safe(budget, next, &budgets, list)
+		kfree(budget);
 }

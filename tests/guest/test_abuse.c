@@ -394,7 +394,7 @@ static u64 now_ms(void)
 	return ts.tv_sec * 1000ULL + ts.tv_nsec / 1000000;
 }
 
-/* Calls that fail.  They stop nothing, and need no ration. */
+/* Calls that fail.  They stop nothing, and need no budget. */
 enum { HAS_STATE, OTHER_MEMORY, ZOMBIE, STOPPED_HAS_STATE, NR_FAILURES };
 
 static int which_failure;
@@ -469,7 +469,7 @@ static int attach_five_times(void)
 	return 0;
 }
 
-/* Many processes of a user, some in user namespaces, have one ration. */
+/* Many processes of a user, some in user namespaces, have one budget. */
 static int attach_in_parallel(void)
 {
 	u64 began = now_ms();

@@ -734,7 +734,7 @@ END_TEST
 
 /*
  * An attempt that another user of the counters refuses makes no ring and stops no CPU.  So it
- * uses no ration: with one stop in a second, each attempt would wait for 1.44 s.
+ * uses no budget: with one stop in a second, each attempt would wait for 1.44 s.
  */
 START_TEST(refused_attach_is_not_rationed)
 {

@@ -809,7 +809,7 @@ void sim_beside_leavers(void)
 
 static bool may_start;
 
-/* Some use the counter before the stop, which is long after the walk: the ration has been used. */
+/* Some use the counter before the stop, which is long after the walk: the budget has been used. */
 static void start_unnoted(void *arg)
 {
 	int own = -1;
@@ -864,7 +864,7 @@ static void attach_beyond_room(void *arg)
 	sim_fill_control(&header, &ctr, VPERFCTR_CONTROL_INHERIT);
 	req.mem_fd = user_open_mem(counted);
 	/*
-	 * The first call uses the ration of a second.  So the second one waits between the walk and
+	 * The first call uses the budget of a second.  So the second one waits between the walk and
 	 * the stop, for 10 ms.
 	 */
 	for (i = 0; i < 2; i++) {

@@ -504,7 +504,7 @@ void sim_keep_on_fork(void)
 
 #define STOPS	3
 
-/* Each is one stop of the machine, and the ration has that many. */
+/* Each is one stop of the machine, and the budget has that many. */
 static void open_others(void *arg)
 {
 	struct vperfctr_open req = { .size = sizeof(req), .flags = VPERFCTR_OPEN_CREAT };

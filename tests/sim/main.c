@@ -27,7 +27,7 @@ static void main_of_machine(void *arg)
 	sim_explore_scenario(true);
 	sim_failures.alloc = scenario->alloc;
 	sim_failures.calls = failing_calls;
-	/* Each repetition of ATTACH uses the ration, too. */
+	/* Each repetition of ATTACH uses the budget, too. */
 	if (failing_calls)
 		*sim_param_max_stops_per_second = 0;
 	scenario->func();

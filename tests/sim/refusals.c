@@ -76,7 +76,7 @@ void sim_huge_ring(void)
 extern unsigned int *const sim_param_max_stops_per_second;
 
 /*
- * A call that is refused stops no CPU, interrupts none, and waits for no ration.  The device's
+ * A call that is refused stops no CPU, interrupts none, and waits for no budget.  The device's
  * calls have the descriptor -1.
  */
 static void refuse(const char *what, int fd, unsigned int cmd, void *arg, int err)
@@ -240,7 +240,7 @@ static void be_refused(void *arg)
 		task[i] = user_fork("works", work_until_told, NULL);
 		a[i].req.mem_fd = must(user_open_mem(task[i]));
 	}
-	/* From here on, there is no ration for a second. */
+	/* From here on, there is no budget for a second. */
 	*sim_param_max_stops_per_second = 1;
 	fill_attach(&a[0], task[0], false, false);
 	set = must(user_device_ioctl(VPERFCTR_ATTACH, &a[0].req));

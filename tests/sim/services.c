@@ -1276,7 +1276,7 @@ void sim_check_rest(void)
 	for (i = 0; i < nr_cpu_ids; i++)
 		sim_require(!sim_cpus[i].timers && !sim_cpus[i].works,
 			    "CPU %u has a timer or an irq_work, without users", i);
-	/* A user's ration is freed when the next one uses its own. */
+	/* A user's budget is freed when the next one uses its own. */
 	for (block = blocks.next; block != &blocks; block = block->next)
 		sim_require(block->loaded || strstr(block->file, "/stop-limit.c"),
 			    "memory of %s:%d is not freed, without users",
