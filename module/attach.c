@@ -256,7 +256,7 @@ static int find_threads(struct attach *a)
 
 /* ---- the stops ---------------------------------------------------------- */
 
-/* Between two stops, all CPUs run for so long, in microseconds. */
+/* The time for which all CPUs run between two stops, in microseconds. */
 #define PAUSE_US	1000
 
 static void give_state(struct attach *a, struct task_struct *task)

@@ -29,12 +29,12 @@
 static DEFINE_PER_CPU(struct hrtimer, clock_timer);
 
 /*
- * The kernel's clock and the TSC differ by less than 1/1024.  The timer expires so much
+ * The kernel's clock and the TSC differ by less than 1/1024.  The timer expires that much
  * later, or it would often come too early and have to be programmed again.
  */
 #define SLACK_SHIFT	10
 
-/* The owner runs at least so long between two samples, however slow the interrupts are. */
+/* The owner runs at least that long between two samples, however slow the interrupts are. */
 #define MIN_REST_NS	(VPERFCTR_CLOCK_MIN / 2)
 
 /* Throttling lengthens a period by no more than this factor, a power of two. */

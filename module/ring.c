@@ -44,7 +44,7 @@
 
 #define RING_SIZE_VER0	32
 
-/* Bytes of a sample for the registers and so much stack, with their two numbers. */
+/* Bytes of a sample for the registers and this size of a stack, with their two numbers. */
 #define USER_SIZE(stack)	((2 + PERFCTR_USER_REGS) * sizeof(u64) + (stack))
 
 static unsigned int max_sample_rate = 100000;

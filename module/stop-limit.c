@@ -44,7 +44,7 @@ MODULE_PARM_DESC(max_threads_per_stop, "threads to attach to in one stop of the 
 
 /*
  * The kernel collects memory that vfree() has unmapped, and then invalidates the TLBs of all
- * CPUs.  It does so for at least so much memory, which costs as much as a stop.
+ * CPUs.  It does so for at least this amount, which costs as much as a stop.
  */
 #define RING_KB_PER_STOP	(32 * 1024)
 

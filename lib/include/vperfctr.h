@@ -530,7 +530,7 @@ int vperfctr_open_cpus(struct vperfctr **v, const struct vperfctr_cpu_mask *mask
  * Errors:
  *
  *	-EOVERFLOW  nrcpus or nrctrs is too small; both are set to the numbers that are needed
- *	-EFAULT	cpus or sums is no address of so much memory
+ *	-EFAULT	cpus or sums is no address of that much memory
  *	-EINVAL	a reserved field is not zero
  *	-ENOTTY	the handle is that of a thread or of a set of threads
  *	-EBUSY, -EIO  perf_event counts by this handle, and the counters did not suffice; or a

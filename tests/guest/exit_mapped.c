@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* usage: exit_mapped MEGABYTES [unmap]	touch so much memory, and end with it mapped, or without it */
+/* usage: exit_mapped MEGABYTES [unmap]	touch that much memory, and end with it mapped, or without it */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>

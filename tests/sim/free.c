@@ -8,7 +8,7 @@
 
 #define must(call)	sim_must(call)
 
-/* The level of watchers has fallen so long after the last unmapping.  All sleep meanwhile. */
+/* The level of watchers has fallen that long after the last unmapping.  All sleep meanwhile. */
 #define FALLS_NS	(2500ULL * NSEC_PER_MSEC)
 #define PHASES		2
 
@@ -290,7 +290,7 @@ void sim_free_watched(void)
 
 /* ---- a right that ends late -------------------------------------------------------------- */
 
-/* The last right has ended on all CPUs so long after the unmapping. */
+/* The last right has ended on all CPUs that long after the unmapping. */
 #define ENDS_NS		(300ULL * NSEC_PER_MSEC)
 
 /*

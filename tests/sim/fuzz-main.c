@@ -99,7 +99,7 @@ static void usage(void)
 {
 	fprintf(stderr, "usage: fuzz [-n N] [-s SECONDS] [-r SEED] [-v] [-x DIR] [-p] [-b] CORPUS...\n"
 		"	-n: mutate one of the programs so often\n"
-		"	-s: and then, for so much processor time\n"
+		"	-s: and then, for that much processor time\n"
 		"	-r: the first seed of the mutations\n"
 		"	-v: print the story of each run; twice: with each step\n"
 		"	-x: only write each program to a file of the directory\n"

@@ -192,7 +192,7 @@ static void want_ring(void *arg)
 	user_close(fd);
 }
 
-/* All rings of a user may have so much memory; one that has ended has none. */
+/* All rings of a user may have that much memory; one that has ended has none. */
 static void have_rings(void *arg)
 {
 	unsigned int kb = 0;

@@ -68,7 +68,7 @@ $c -s M -l metrics -x -d 'Print the values of these metrics' -a '(__fish_append 
 $c -s d -l detailed -d 'Print the metrics that fit the counters'
 $c -s D -l delay -x -d 'Leave out the first milliseconds'
 $c -l control -x -d 'Count while other programs say so' -a 'fifo: fd:'
-$c -l wait -x -d 'Wait so long for counters that others have'
+$c -l wait -x -d 'Wait for counters that others have, no longer than this'
 $c -s p -l pid -x -d 'Count all threads of running processes' -a '(__fish_complete_pids)'
 $c -s t -l tid -x -d 'Count running threads'
 $c -s a -l all-cpus -d 'Count all CPUs'

@@ -97,7 +97,7 @@ static const struct option_entry stat_options[] = {
 	{ 'D', "delay", "MS", "leave out what is counted in the first MS milliseconds", set_delay, 0 },
 	{ 0, "control", "HOW", "fifo:FILE[,FILE]: count while programs say so: they write the lines enable and disable to the first FILE, and read ack from the second; fd:N[,N]: the same with descriptors",
 	  set_control, 0 },
-	{ 0, "wait", "SECONDS", "wait so long for counters that others have", set_wait, 0 },
+	{ 0, "wait", "SECONDS", "wait for counters that others have, no longer than this", set_wait, 0 },
 	{ 0, "backend", "HOW", "count by the vperfctr module or by perf_event: module or perf; auto: by perf_event where the module cannot",
 	  set_backend, 0 },
 	{ 0, "strict", NULL, "refuse all events if one of them cannot be counted here", OPTION_FLAG(stat.strict) },

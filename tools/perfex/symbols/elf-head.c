@@ -3,7 +3,7 @@
  * Read the build ID of a program or library, and where its code is.
  *
  * The file may be an attacker's, and change or become shorter meanwhile.  Its sizes say nothing
- * about how much there is to read: at most so much is read as the kernel reads to execute it.
+ * about how much there is to read: no more is read than the kernel reads to execute it.
  * libelf takes memory for as many sections and bytes of notes as the file claims to have.
  */
 #include <byteswap.h>

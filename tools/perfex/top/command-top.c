@@ -26,7 +26,7 @@ static const struct option_entry top_options[] = {
 	{ 'I', "interval", "MS", "show new counts each MS milliseconds (2000)", set_interval, 0 },
 	{ 0, "interval-print", "MS", NULL, set_interval, 0 },
 	{ 0, "timeout", "MS", "end after this time; 10s: after ten seconds", set_timeout, 0 },
-	{ 0, "wait", "SECONDS", "wait so long for counters that others have", set_wait, 0 },
+	{ 0, "wait", "SECONDS", "wait for counters that others have, no longer than this", set_wait, 0 },
 	{ 'D', "delay", "MS", NULL, set_delay, 0 },
 	{ 0, "control", "fifo:FILE", NULL, set_control, 0 },
 	{ 'o', "output", "FILE", "print to FILE", OPTION_TEXT(show.file) },

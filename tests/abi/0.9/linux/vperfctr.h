@@ -503,7 +503,7 @@ struct vperfctr_open_cpus {
  * stay held after the first overflow.
  *
  * With clock_period (VPERFCTR_FEATURE_CLOCK) the ring also gets a sample each time that
- * the owner has run for so long: VPERFCTR_SAMPLE_CLOCK.  This needs no counters, but a-mode
+ * the owner has run for that time: VPERFCTR_SAMPLE_CLOCK.  This needs no counters, but a-mode
  * counters can be beside it.  The thread time is that of SOFT_TASK_CLOCK; the first period
  * begins with the control, and a pause does not end a period.  A thread that inherits the
  * control begins with a whole period, or with a part of one as above.  A thread's samples
