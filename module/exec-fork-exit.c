@@ -3,8 +3,7 @@
  * A thread's exec, fork and exit, and what they do to its state.
  *
  * These are tracepoint probes.  They run in the context of the thread, or of the parent
- * for fork, and must not sleep.  In a virtual machine there is one of each context switch, too,
- * while threads may count.
+ * for fork, and must not sleep.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -114,13 +113,6 @@ static void probe_exit(PERFCTR_PROBE_EXIT_ARGS)
 	local_irq_restore(flags);
 }
 
-/* Runs at each context switch, before the sched_out of @prev, which may have borrowed an mm. */
-static void probe_switch(PERFCTR_PROBE_SWITCH_ARGS)
-{
-	if (!(prev->flags & PF_KTHREAD) || prev->mm)
-		perfctr_cpu_user_ran();
-}
-
 struct vperfctr_probe {
 	const char *name;
 	void *func;
@@ -134,8 +126,6 @@ static struct vperfctr_probe probes[] = {
 	{ "task_rename", vperfctr_probe_rename },
 };
 
-static struct vperfctr_probe switch_probe = { "sched_switch", probe_switch };
-
 /* Find the probes' tracepoints, which the kernel does not export by name. */
 static void find_tracepoint(struct tracepoint *tp, void *unused)
 {
@@ -145,32 +135,12 @@ static void find_tracepoint(struct tracepoint *tp, void *unused)
 		if (!strcmp(tp->name, probes[i].name))
 			probes[i].tp = tp;
 	}
-	if (!strcmp(tp->name, switch_probe.name))
-		switch_probe.tp = tp;
-}
-
-static bool has_tracepoint(const struct vperfctr_probe *probe)
-{
-	if (!probe->tp)
-		pr_err("the kernel has no tracepoint %s\n", probe->name);
-	return probe->tp;
-}
-
-/* Return: 0, or -ENOMEM. */
-static int register_probe(const struct vperfctr_probe *probe)
-{
-	return tracepoint_probe_register(probe->tp, probe->func, NULL);
-}
-
-static void unregister_probe(const struct vperfctr_probe *probe)
-{
-	tracepoint_probe_unregister(probe->tp, probe->func, NULL);
 }
 
 static void unregister_first(unsigned int n)
 {
 	while (n--)
-		unregister_probe(&probes[n]);
+		tracepoint_probe_unregister(probes[n].tp, probes[n].func, NULL);
 	tracepoint_synchronize_unregister();
 }
 
@@ -181,13 +151,13 @@ int vperfctr_probes_init(void)
 
 	for_each_kernel_tracepoint(find_tracepoint, NULL);
 	for (i = 0; i < ARRAY_SIZE(probes); i++) {
-		if (!has_tracepoint(&probes[i]))
+		if (!probes[i].tp) {
+			pr_err("the kernel has no tracepoint %s\n", probes[i].name);
 			return -ENOENT;
+		}
 	}
-	if (perfctr_remembers && !has_tracepoint(&switch_probe))
-		return -ENOENT;
 	for (i = 0; i < ARRAY_SIZE(probes); i++) {
-		err = register_probe(&probes[i]);
+		err = tracepoint_probe_register(probes[i].tp, probes[i].func, NULL);
 		if (err) {
 			unregister_first(i);
 			return err;
@@ -200,39 +170,4 @@ int vperfctr_probes_init(void)
 void vperfctr_probes_exit(void)
 {
 	unregister_first(ARRAY_SIZE(probes));
-}
-
-/* ---- switches of all threads ---------------------------------------------- */
-
-/*
- * A probe of each context switch slows down all threads of the machine.  So it exists only while
- * a thread may count, and for a while after that: another program is often about to count, and
- * would wait for a grace period if it had to register the probe again at once.
- */
-static bool watches_switches;	/* under the mutex of the callers */
-
-/*
- * Tell the driver from now on which threads have run, if it wants to know it.
- *
- * Context: may sleep; the callers of this and of the next function exclude each other.
- * Return: 0, or -ENOMEM.
- */
-int vperfctr_watch_switches(void)
-{
-	int err;
-
-	if (!perfctr_remembers || watches_switches)
-		return 0;
-	err = register_probe(&switch_probe);
-	watches_switches = !err;
-	return err;
-}
-
-/* Context: as above; no thread counts. */
-void vperfctr_unwatch_switches(void)
-{
-	if (!watches_switches)
-		return;
-	unregister_probe(&switch_probe);
-	watches_switches = false;
 }

@@ -21,7 +21,6 @@
 #include "page.h"
 #include "reservation.h"
 #include "state.h"
-#include "thread.h"
 
 static DEFINE_MUTEX(hardware_mutex);	/* held for the first share and the last one */
 static refcount_t hardware_users ____cacheline_aligned_in_smp = REFCOUNT_INIT(0);

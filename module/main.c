@@ -59,7 +59,7 @@ static int __init vperfctr_init(void)
 	err = vperfctr_thread_init();
 	if (err)
 		goto no_thread;
-	err = vperfctr_probes_init();
+	err = vperfctr_switches_init() ?: vperfctr_probes_init();
 	if (err)
 		goto no_probes;
 	vperfctr_cpu_events_init();

@@ -28,6 +28,11 @@ struct vperfctr_cpus_holder {
 int vperfctr_get_cpu_hardware(struct vperfctr_cpus_holder *holder, perfctr_ihandler *ihandler);
 void vperfctr_release_cpu_hardware(struct vperfctr_cpus_holder *holder);
 
+/* switches.c */
+int vperfctr_switches_init(void);
+int vperfctr_watch_switches(void);
+void vperfctr_unwatch_switches(void);
+
 /* holders.c */
 void vperfctr_hold(struct vperfctr_state *st);
 void vperfctr_unhold(struct vperfctr_state *st);

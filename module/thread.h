@@ -50,8 +50,6 @@ bool vperfctr_is_alone(int cpu);
 /* exec-fork-exit.c */
 int vperfctr_probes_init(void);
 void vperfctr_probes_exit(void);
-int vperfctr_watch_switches(void);
-void vperfctr_unwatch_switches(void);
 
 /* cpu-events.c */
 void vperfctr_cpu_events_init(void);
