@@ -19,7 +19,6 @@
 
 #include "software.h"
 #include "state.h"
-#include "thread.h"
 
 /* Return a mask of those that this machine has, VPERFCTR_SOFT_*. */
 u32 vperfctr_soft_available(void)

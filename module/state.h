@@ -280,6 +280,23 @@ static inline bool vperfctr_is_held(const struct vperfctr_state *st)
 	return READ_ONCE(st->overflow) && !(READ_ONCE(st->stop) & STATE_STOP_IDLE);
 }
 
+/* Return st->cpu for a state that counts together with others on this CPU, and the reverse. */
+static __always_inline int vperfctr_joint_cpu(int cpu)
+{
+	return -2 - cpu;
+}
+
+/*
+ * The CPU on which the counters of a state run, alone or together with others; -1: none.  If
+ * it is -1, the final sums are visible.
+ */
+static inline int vperfctr_cpu_of(const struct vperfctr_state *st)
+{
+	int cpu = smp_load_acquire(&st->cpu);	/* see vperfctr_stop() and end_members() */
+
+	return unlikely(cpu < -1) ? vperfctr_joint_cpu(cpu) : cpu;
+}
+
 /*
  * The tables of a control for any kind, or NULL.
  *

@@ -87,27 +87,10 @@ static __always_inline struct vperfctr_state *vperfctr_member(struct perfctr_cpu
 	return container_of(state, struct vperfctr_state, cpu_state);
 }
 
-/* Return st->cpu for a state that counts together with others on this CPU, and the reverse. */
-static __always_inline int vperfctr_joint_cpu(int cpu)
-{
-	return -2 - cpu;
-}
-
 /* True if the state counts together with others.  Context: as for vperfctr_start_here(). */
 static __always_inline bool vperfctr_is_joint(const struct vperfctr_state *st)
 {
 	return st->cpu < -1;
-}
-
-/*
- * The CPU on which the counters of a state run, alone or together with others; -1: none.  If
- * it is -1, the final sums are visible.
- */
-static inline int vperfctr_cpu_of(const struct vperfctr_state *st)
-{
-	int cpu = smp_load_acquire(&st->cpu);	/* see vperfctr_stop() and end_members() */
-
-	return unlikely(cpu < -1) ? vperfctr_joint_cpu(cpu) : cpu;
 }
 
 /*
