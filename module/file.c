@@ -1,21 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The file of a state: the operations of its descriptors and mappings. */
+/*
+ * The file of a state: the operations of its descriptors and mappings.  Of its ioctls, MEMBER is
+ * here, and the others are in control.c, read.c, overflow.c and ring.c.
+ */
 #include <linux/anon_inodes.h>
 #include <linux/err.h>
 #include <linux/file.h>
 #include <linux/fs.h>
+#include <linux/limits.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/poll.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
+#include <linux/sched/task.h>
 #include <linux/seq_file.h>
 
 #include "compat/vma.h"
 #include "control.h"
 #include "family.h"
 #include "files.h"
+#include "overflow.h"
 #include "page.h"
+#include "permission.h"
 #include "remote.h"
 #include "reservation.h"
 #include "ring.h"
@@ -158,6 +165,100 @@ static void vperfctr_file_show(struct seq_file *m, struct file *file)
 		seq_printf(m, "vperfctr-pmc%u:\t%llu\n", i, snap.sums[1 + i]);
 }
 
+/* ---- members ------------------------------------------------------------ */
+
+/*
+ * Find the thread with this id in the caller's PID namespace; 0 is current.
+ *
+ * Return: the thread, with a reference, or NULL.
+ */
+struct task_struct *vperfctr_get_thread(s32 tid)
+{
+	struct task_struct *task = current;
+
+	rcu_read_lock();
+	if (tid)
+		task = pid_task(find_vpid(tid), PIDTYPE_PID);
+	if (task)
+		get_task_struct(task);
+	rcu_read_unlock();
+	return task;
+}
+
+static int find_member(struct vperfctr_state *root, struct task_struct *task, int fd)
+{
+	struct vperfctr_state *st = vperfctr_find_member(root, task);
+	int err;
+
+	if (!st)
+		return -ENOENT;
+	/* The member may leave the family at any time, and keeps its creator then. */
+	if (READ_ONCE(st->root) != root)
+		err = -ENOENT;
+	else if (st->cpu_state.control.kernel && !vperfctr_may_count_kernel())
+		err = -EPERM;
+	else
+		return vperfctr_open_found(st, fd);
+	vperfctr_put(st);
+	return err;
+}
+
+/*
+ * Execute VPERFCTR_MEMBER.  Not inline: its frame would cost each call of a state fifteen
+ * instructions.
+ */
+static noinline int vperfctr_member_ioctl(struct vperfctr_state *root, unsigned long tid)
+{
+	struct task_struct *task;
+	int err, fd;
+
+	/* A member has no members. */
+	if (!test_bit(STATE_GLOBAL, &root->bits) || READ_ONCE(root->root))
+		return -ENOENT;
+	if (!vperfctr_may_use(root))
+		return -EPERM;
+	task = tid <= INT_MAX ? vperfctr_get_thread(tid) : NULL;
+	if (!task)
+		return -ESRCH;
+	fd = get_unused_fd_flags(O_CLOEXEC);
+	err = fd < 0 ? fd : find_member(root, task, fd);
+	put_task_struct(task);
+	if (err && fd >= 0)
+		put_unused_fd(fd);
+	return err ?: fd;
+}
+
+/* ---- ioctls ------------------------------------------------------------- */
+
+static long vperfctr_state_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+{
+	struct vperfctr_state *st = file->private_data;
+
+	switch (cmd) {
+	case VPERFCTR_CONTROL:
+		return vperfctr_control(st, (void __user *)arg);
+	case VPERFCTR_READ:
+		return vperfctr_read(st, (void __user *)arg);
+	case VPERFCTR_SUSPEND:
+		return arg ? -EINVAL : vperfctr_suspend(st);
+	case VPERFCTR_RESUME:
+		return arg ? -EINVAL : vperfctr_resume(st);
+	case VPERFCTR_UNLINK:
+		return arg ? -EINVAL : vperfctr_unlink(st);
+	case VPERFCTR_IRESUME:
+		return arg ? -EINVAL : vperfctr_iresume(st);
+	case VPERFCTR_RING:
+		return vperfctr_ring(st, (void __user *)arg);
+	case VPERFCTR_CONSUME:
+		return vperfctr_consume(st, arg);
+	case VPERFCTR_MEMBER:
+		return vperfctr_member_ioctl(st, arg);
+	}
+	return -ENOTTY;
+}
+
+/* ---- files -------------------------------------------------------------- */
+
 static const struct file_operations vperfctr_file_fops = {
 	.owner		= THIS_MODULE,
 	.unlocked_ioctl	= vperfctr_state_ioctl,
@@ -186,4 +287,21 @@ struct file *vperfctr_file(struct vperfctr_state *st)
 		atomic_inc(&st->files);
 	}
 	return file;
+}
+
+/* Install a descriptor of a state that was found, and put the state. */
+int vperfctr_open_found(struct vperfctr_state *st, int fd)
+{
+	struct file *file = vperfctr_file(st);
+	int err = PTR_ERR_OR_ZERO(file);
+
+	if (!err) {
+		err = vperfctr_share_hardware(st);
+		if (err)
+			fput(file);
+		else
+			fd_install(fd, file);
+	}
+	vperfctr_put(st);
+	return err;
 }

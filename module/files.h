@@ -12,13 +12,13 @@ struct vperfctr_state;
 
 /* file.c */
 struct file *vperfctr_file(struct vperfctr_state *st);
+int vperfctr_open_found(struct vperfctr_state *st, int fd);
+struct task_struct *vperfctr_get_thread(s32 tid);
 int vperfctr_check_vma(struct vm_area_struct *vma);
 int vperfctr_map_ring(struct vperfctr_state *st, struct vm_area_struct *vma);
 
 /* ioctl.c */
-struct task_struct *vperfctr_get_thread(s32 tid);
 long vperfctr_dev_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
-long vperfctr_state_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
 
 /* main.c */
 extern const char vperfctr_version[];

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Dispatch of the ioctls, those of the device: INFO, CPUS, KIND_CPUS, OPEN, and MEMBER.  ATTACH
- * is in attach.c, OPEN_CPUS in cpus.c.  Other ioctls of a state are in control.c, read.c,
- * overflow.c and ring.c.
+ * The ioctls of the device: INFO, CPUS, KIND_CPUS and OPEN.  ATTACH is in attach.c, OPEN_CPUS in
+ * cpus.c.  Those of a state are in file.c.
  */
 #include <linux/build_bug.h>
 #include <linux/cpumask.h>
 #include <linux/file.h>
 #include <linux/fs.h>
-#include <linux/limits.h>
 #include <linux/sched.h>
 #include <linux/sched/task.h>
 #include <linux/stddef.h>
@@ -22,7 +20,6 @@
 #include "overflow.h"
 #include "permission.h"
 #include "remote.h"
-#include "reservation.h"
 #include "ring.h"
 #include "software.h"
 #include "state.h"
@@ -188,24 +185,6 @@ static int vperfctr_kind_cpus_ioctl(struct vperfctr_kind_cpus __user *arg)
 }
 
 /*
- * Find the thread with this id in the caller's PID namespace; 0 is current.
- *
- * Return: the thread, with a reference, or NULL.
- */
-struct task_struct *vperfctr_get_thread(s32 tid)
-{
-	struct task_struct *task = current;
-
-	rcu_read_lock();
-	if (tid)
-		task = pid_task(find_vpid(tid), PIDTYPE_PID);
-	if (task)
-		get_task_struct(task);
-	rcu_read_unlock();
-	return task;
-}
-
-/*
  * Make a state, attach it to the thread, and set its control if there is one.  Descriptor
  * and file come first, so that nothing else can fail after the attachment.
  */
@@ -242,28 +221,11 @@ static int create_state(struct task_struct *task, const struct vperfctr_open *re
 	return err;
 }
 
-/* Install a descriptor of a state that was found, and put the state. */
-static int open_found(struct vperfctr_state *st, int fd)
-{
-	struct file *file = vperfctr_file(st);
-	int err = PTR_ERR_OR_ZERO(file);
-
-	if (!err) {
-		err = vperfctr_share_hardware(st);
-		if (err)
-			fput(file);
-		else
-			fd_install(fd, file);
-	}
-	vperfctr_put(st);
-	return err;
-}
-
 static int find_state(struct task_struct *task, int fd)
 {
 	struct vperfctr_state *st;
 
-	return vperfctr_open_thread(task, false, &st) ?: open_found(st, fd);
+	return vperfctr_open_thread(task, false, &st) ?: vperfctr_open_found(st, fd);
 }
 
 static int vperfctr_open_ioctl(const struct vperfctr_open __user *arg)
@@ -303,51 +265,6 @@ static int vperfctr_open_ioctl(const struct vperfctr_open __user *arg)
 	return err ?: fd;
 }
 
-/* ---- members ------------------------------------------------------------ */
-
-static int find_member(struct vperfctr_state *root, struct task_struct *task, int fd)
-{
-	struct vperfctr_state *st = vperfctr_find_member(root, task);
-	int err;
-
-	if (!st)
-		return -ENOENT;
-	/* The member may leave the family at any time, and keeps its creator then. */
-	if (READ_ONCE(st->root) != root)
-		err = -ENOENT;
-	else if (st->cpu_state.control.kernel && !vperfctr_may_count_kernel())
-		err = -EPERM;
-	else
-		return open_found(st, fd);
-	vperfctr_put(st);
-	return err;
-}
-
-/*
- * Execute VPERFCTR_MEMBER.  Not inline: its frame would cost each call of a state fifteen
- * instructions.
- */
-static noinline int vperfctr_member_ioctl(struct vperfctr_state *root, unsigned long tid)
-{
-	struct task_struct *task;
-	int err, fd;
-
-	/* A member has no members. */
-	if (!test_bit(STATE_GLOBAL, &root->bits) || READ_ONCE(root->root))
-		return -ENOENT;
-	if (!vperfctr_may_use(root))
-		return -EPERM;
-	task = tid <= INT_MAX ? vperfctr_get_thread(tid) : NULL;
-	if (!task)
-		return -ESRCH;
-	fd = get_unused_fd_flags(O_CLOEXEC);
-	err = fd < 0 ? fd : find_member(root, task, fd);
-	put_task_struct(task);
-	if (err && fd >= 0)
-		put_unused_fd(fd);
-	return err ?: fd;
-}
-
 /* ---- dispatch ----------------------------------------------------------- */
 
 long vperfctr_dev_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
@@ -367,33 +284,6 @@ long vperfctr_dev_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 		return vperfctr_attach_ioctl((void __user *)arg);
 	case VPERFCTR_OPEN_CPUS:
 		return vperfctr_open_cpus_ioctl((void __user *)arg);
-	}
-	return -ENOTTY;
-}
-
-long vperfctr_state_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
-{
-	struct vperfctr_state *st = file->private_data;
-
-	switch (cmd) {
-	case VPERFCTR_CONTROL:
-		return vperfctr_control(st, (void __user *)arg);
-	case VPERFCTR_READ:
-		return vperfctr_read(st, (void __user *)arg);
-	case VPERFCTR_SUSPEND:
-		return arg ? -EINVAL : vperfctr_suspend(st);
-	case VPERFCTR_RESUME:
-		return arg ? -EINVAL : vperfctr_resume(st);
-	case VPERFCTR_UNLINK:
-		return arg ? -EINVAL : vperfctr_unlink(st);
-	case VPERFCTR_IRESUME:
-		return arg ? -EINVAL : vperfctr_iresume(st);
-	case VPERFCTR_RING:
-		return vperfctr_ring(st, (void __user *)arg);
-	case VPERFCTR_CONSUME:
-		return vperfctr_consume(st, arg);
-	case VPERFCTR_MEMBER:
-		return vperfctr_member_ioctl(st, arg);
 	}
 	return -ENOTTY;
 }
