@@ -20,7 +20,4 @@ int vperfctr_map_ring(struct vperfctr_state *st, struct vm_area_struct *vma);
 /* ioctl.c */
 long vperfctr_dev_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
 
-/* main.c */
-extern const char vperfctr_version[];
-
 #endif /* VPERFCTR_FILES_H */

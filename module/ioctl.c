@@ -25,6 +25,7 @@
 #include "state.h"
 #include "thread.h"
 #include "usercopy.h"
+#include "version.h"
 
 #define INFO_SIZE_VER0		184
 #define OPEN_SIZE_VER0		24
@@ -78,7 +79,7 @@ static int vperfctr_info_ioctl(struct vperfctr_info __user *arg)
 	info.own_fixed = own.fixed;
 	if (vperfctr_may_count_kernel())
 		info.features |= VPERFCTR_FEATURE_KERNEL;
-	strscpy(info.driver_version, vperfctr_version, sizeof(info.driver_version));
+	strscpy(info.driver_version, DRIVER_VERSION, sizeof(info.driver_version));
 
 	/* A larger structure is a newer one: zero the fields that this kernel does not know. */
 	if (copy_to_user(arg, &info, min_t(u32, size, sizeof(info))))

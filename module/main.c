@@ -19,10 +19,7 @@
 #include "ring.h"
 #include "state.h"
 #include "thread.h"
-
-#define DRIVER_VERSION		"0.1.0"
-
-const char vperfctr_version[] = DRIVER_VERSION;
+#include "version.h"
 
 static const struct file_operations vperfctr_dev_fops = {
 	.owner		= THIS_MODULE,
