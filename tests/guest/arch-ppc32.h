@@ -6,55 +6,21 @@
 #include <signal.h>
 #include <ucontext.h>
 
-#include "powerpc/codes.h"
+#include "powerpc/both.h"
 
-/* The modes that do not count, which all counters share, and the selector of the event. */
-#define SEL_USER	(1ULL << 63)
-#define SEL_KERNEL	(1ULL << 62)
-#define SEL_BOTH	0ULL
 #define CYCLES		0x01
-#define INSNS		0x02
-#define INSNS_USER	(SEL_USER | INSNS)
-#define INSNS_KERNEL	(SEL_KERNEL | INSNS)
-#define INSNS_BOTH	(SEL_BOTH | INSNS)
-#define CYCLES_USER	(SEL_USER | CYCLES)
 
+/* All counters have the modes of the first. */
 #define MODES_ARE_SHARED	true
 
 /* There are no fixed counters. */
-#define FIXED_KERNEL	SEL_KERNEL
-#define FIXED_USER	SEL_USER
-#define FIXED_BOTH	SEL_BOTH
-#define FIXED(i)	(VPERFCTR_FIXED | (i))
-
-/* The counter of i-mode tests, its event, and perf's name of the event. */
-#define IMODE_MAP	0
-#define SHORTEST_PERIOD	1
-/* An interrupt between lwarx and stwcx. makes code repeat both, in a loop of five instructions. */
-#define SHORTEST_IN_LIBC	16
-#define IMODE_USER	INSNS_USER
-#define IMODE_BOTH	INSNS_BOTH
-#define IMODE_PERF	PERF_COUNT_HW_INSTRUCTIONS
-#define IMODE_ALL	true
-/*
- * An overflow in kernel mode is reported when interrupts are enabled, up to IMODE_LATE
- * instructions later.
- */
-#define IMODE_NMI	false
-#define IMODE_LATE	25000
 #define have_fixed_insns()	false
-#define FIXED_INSNS		FIXED(0)
 
 /* The most instructions of a read of one counter in user mode. */
 #define READ_INSNS	45
 
 /* With an icount shift, an instruction takes several cycles. */
 #define SLOW_INSNS	false
-
-#define EMULATOR_TRACES		false
-
-/* Each CPU counts its own instructions only. */
-#define COUNTS_APART		true
 
 #define is_cpu_type(type)	((type) == VPERFCTR_CPU_PPC32)
 
@@ -74,9 +40,8 @@ static inline void adapt_ctr(struct vperfctr_ctr *ctr)
 		ctr->evntsel = (ctr->evntsel & ~0xffULL) | CYCLES;
 }
 
-/* Bit i of arch_events.  The processor does not say which others it has. */
+/* Bit i of arch_events. */
 static const u32 arch_events[] __attribute__((unused)) = { 0x01, 0x02 };
-#define absent_events_refused()	false
 
 /* An evntsel bit that has no meaning. */
 #define NOT_THE_USERS	(1ULL << 57)
@@ -96,15 +61,6 @@ static const u64 accepted_evntsels[] __attribute__((unused)) = {
 	SEL_BOTH | CYCLES,
 };
 
-/* The evntsel of a fixed counter that counts nothing. */
-#define FIXED_NOTHING	(SEL_USER | SEL_KERNEL)
-
-static inline bool needs_merging(u64 evntsel)
-{
-	(void)evntsel;
-	return false;
-}
-
 /* True if the module may accept this; for the fuzzer. */
 static inline bool valid_evntsel(u64 evntsel, bool fixed)
 {
@@ -114,31 +70,10 @@ static inline bool valid_evntsel(u64 evntsel, bool fixed)
 	       fixed == !(evntsel & 0xff);
 }
 
-static inline bool valid_aux(const struct vperfctr_ctr *ctr, const u64 *registers)
-{
-	(void)registers;
-	return !ctr->aux;
-}
-
 /* All threads can always read the counters. */
 #define RDPMC_SIGNAL	0
 #define RDPMC_FREE_SIGNAL	0
 #define RDPMC_WITHOUT_COUNTING	true
-
-/* While states hold the counters, perf_event_open() fails with EBUSY. */
-#define PERF_IS_REFUSED	true
-
-/* False: in /proc/interrupts, function calls share a line with other messages. */
-#define CALLS_ARE_SHOWN		false
-
-/* True if perf cannot give a process the right to read counters while CPUs are counted. */
-#define CPUS_STAY_HIDDEN	true
-
-/* True if one register starts and stops all counters: they then agree in kernel mode. */
-static inline bool have_global_ctrl(void)
-{
-	return true;
-}
 
 /* Read a counter, with the same number of instructions for each. */
 static inline u64 rdpmc(u32 map)
@@ -178,28 +113,6 @@ static inline u64 rdtsc(void)
 	return (u64)high << 32 | low;
 }
 
-/* Execute 2n instructions. */
-static inline void loop(unsigned long n)
-{
-	asm volatile("1:	addic.	%0, %0, -1\n"
-		     "	bne	1b" : "+r" (n) : : "cr0", "xer");
-}
-
-/* Execute rounds * (2n + 5) instructions, with a sched_yield() in each round. */
-static inline void loop_yielding(unsigned long rounds, unsigned long n)
-{
-	asm volatile("1:	mr	14, %1\n"
-		     "2:	addic.	14, 14, -1\n"
-		     "	bne	2b\n"
-		     "	li	0, 158\n"	/* __NR_sched_yield */
-		     "	sc\n"
-		     "	addic.	%0, %0, -1\n"
-		     "	bne	1b"
-		     : "+r" (rounds) : "r" (n)
-		     : "r0", "r3", "r4", "r5", "r6", "r7", "r8", "r9", "r10", "r11", "r12", "r14",
-		       "ctr", "cr0", "xer", "memory");
-}
-
 /* For test_exact. */
 static const struct fault fault_insns[] __attribute__((unused)) = {
 	{ "load",		0x80800000, SIGSEGV },	/* lwz 4, 0(0) */
@@ -222,9 +135,5 @@ static const u32 unit_codes[] __attribute__((unused)) = {
 /* The address of the interrupted instruction, and marked_loop()'s loop counter. */
 #define CONTEXT_IP(uc)		((uc)->uc_mcontext.uc_regs->gregs[32])
 #define CONTEXT_COUNTER(uc)	((uc)->uc_mcontext.uc_regs->gregs[9])
-
-/* The event of instructions: its code, and a name. */
-#define INSNS_RAW	"r02"
-#define INSNS_NAME	"instructions"
 
 #endif /* GUEST_ARCH_PPC32_H */
