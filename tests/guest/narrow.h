@@ -3,6 +3,9 @@
 #ifndef NARROW_H
 #define NARROW_H
 
+#include <errno.h>
+#include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include <vperfctr.h>
 
@@ -19,6 +22,16 @@ static inline int set_control_by_library(int fd, struct control *control)
 	err = vperfctr_control(v, &control->c);
 	vperfctr_close(v);
 	return err;
+}
+
+/* The CPUs on which a thread may run, of the first 32. */
+static inline u32 affinity(pid_t pid)
+{
+	unsigned long mask[16] = { 0 };
+
+	if (syscall(SYS_sched_getaffinity, pid, sizeof(mask), mask) < 0)
+		die("sched_getaffinity: %s", strerror(errno));
+	return mask[0];
 }
 
 #endif /* NARROW_H */

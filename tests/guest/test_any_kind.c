@@ -14,8 +14,8 @@
 #include "narrow.h"
 #include "overflow.h"
 #include "service.h"
+#include "two-kinds.h"
 
-#define BOTH		3U
 #define ONLINE		"/sys/devices/system/cpu/cpu1/online"
 
 /* An event that the emulated counters do not count; and the counter of kind 1. */
@@ -75,27 +75,6 @@ static int count_any(u32 flags)
 	return set_control(fd, insns_any(&control, flags));
 }
 
-/*
- * Where the emulator counts what both CPUs execute, the other one may have had a clock tick
- * meanwhile.  So the least of some measurements is returned.
- */
-static u64 measure(void)
-{
-	int tries = COUNTS_APART ? 1 : 8;
-	struct reading before, after;
-	u64 count, least = ~0ULL;
-
-	while (tries--) {
-		if (read_loop_read(fd, VPERFCTR_READ, init_reading(&before), init_reading(&after),
-				   1000))
-			die("READ failed");
-		count = after.own[1] - before.own[1];
-		if (count < least)
-			least = count;
-	}
-	return least;
-}
-
 /* Check a count during which both CPUs may have run. */
 static void assert_count(u64 count, u64 expected)
 {
@@ -119,7 +98,7 @@ START_TEST(counts_everywhere)
 	for (i = 0; i < 10; i++) {
 		pin(i & 1);
 		ck_assert_uint_eq(page->ctr[0].map, maps[i & 1]);
-		ck_assert_uint_eq(measure(), INSNS_BETWEEN(1000));
+		ck_assert_uint_eq(count_loop(fd), INSNS_BETWEEN(1000));
 		first = self_read(page, 0);
 		ck_assert_uint_gt(first, sum + INSNS_BETWEEN(1000));
 		first = self_read(page, 0);
@@ -347,9 +326,9 @@ START_TEST(table_of_each_kind)
 	assert_ok(set_control(fd, counts_on(&control, _i)));
 	for (i = 0; i < 5; i++) {
 		pin(_i);
-		ck_assert_uint_eq(measure(), INSNS_BETWEEN(1000));
+		ck_assert_uint_eq(count_loop(fd), INSNS_BETWEEN(1000));
 		pin(!_i);
-		ck_assert_uint_eq(measure(), 0);
+		ck_assert_uint_eq(count_loop(fd), 0);
 	}
 	assert_status(fd, ATTACHED | ACTIVE);
 }
@@ -380,17 +359,17 @@ START_TEST(same_on_one_kind)
 		/* The other one runs after this, first where this was first. */
 		if (write(to_parent[1], &c, 1) != 1 || read(to_child[0], &c, 1) != 1)
 			_exit(2);
-		_exit(measure() == INSNS_BETWEEN(1000) ? 0 : 3);
+		_exit(count_loop(fd) == INSNS_BETWEEN(1000) ? 0 : 3);
 	}
 	if (read(to_parent[0], &c, 1) != 1)
 		die("read");
 	pin(1);
 	assert_ok(set_control(fd, counts_on(&control, 1)));
-	ck_assert_uint_eq(measure(), INSNS_BETWEEN(1000));
+	ck_assert_uint_eq(count_loop(fd), INSNS_BETWEEN(1000));
 	pin(0);
-	ck_assert_uint_eq(measure(), 0);
+	ck_assert_uint_eq(count_loop(fd), 0);
 	pin(1);
-	ck_assert_uint_eq(measure(), INSNS_BETWEEN(1000));
+	ck_assert_uint_eq(count_loop(fd), INSNS_BETWEEN(1000));
 	if (write(to_child[1], &c, 1) != 1)
 		die("write");
 	ck_assert_int_eq(wait_for(pid), 0);
@@ -419,7 +398,7 @@ START_TEST(all_common_counters)
 	for (i = 0; i < 4; i++) {
 		unsigned int k;
 
-		int tries = COUNTS_APART ? 1 : 8;	/* as in measure() */
+		int tries = COUNTS_APART ? 1 : 8;	/* as in count_loop() */
 
 		pin(i & 1);
 		do {
@@ -450,7 +429,7 @@ START_TEST(paused_and_preserved)
 	loop(1000);
 	ck_assert_uint_eq(count_of(fd), sum);
 	assert_ok(call(fd, VPERFCTR_RESUME, NULL));
-	ck_assert_uint_eq(measure(), INSNS_BETWEEN(1000));
+	ck_assert_uint_eq(count_loop(fd), INSNS_BETWEEN(1000));
 
 	control_init(&control, 1);
 	control_add(&control, 0, INSNS_USER);
@@ -459,13 +438,13 @@ START_TEST(paused_and_preserved)
 	assert_ok(set_control(fd, &control));
 	sum = count_of(fd);
 	ck_assert_uint_gt(sum, 4000);
-	ck_assert_uint_eq(measure(), 0);
+	ck_assert_uint_eq(count_loop(fd), 0);
 	insns_any(&control, 0)->c.preserve = 1;
 	assert_ok(set_control(fd, &control));
 	ck_assert_uint_ge(count_of(fd), sum);
-	ck_assert_uint_eq(measure(), INSNS_BETWEEN(1000));
+	ck_assert_uint_eq(count_loop(fd), INSNS_BETWEEN(1000));
 	pin(0);
-	ck_assert_uint_eq(measure(), INSNS_BETWEEN(1000));
+	ck_assert_uint_eq(count_loop(fd), INSNS_BETWEEN(1000));
 	/* A new control begins with the new status. */
 	assert_ok(count_any(0));
 	assert_status(fd, ATTACHED | ACTIVE);
@@ -480,13 +459,13 @@ START_TEST(fewer_tables)
 	insns_any(&control, 0)->c.nrkinds = 1;
 	pin(0);
 	assert_ok(set_control(fd, &control));
-	ck_assert_uint_eq(measure(), INSNS_BETWEEN(1000));
+	ck_assert_uint_eq(count_loop(fd), INSNS_BETWEEN(1000));
 	assert_status(fd, ATTACHED | ACTIVE);
 	pin(1);
-	ck_assert_uint_eq(measure(), 0);
+	ck_assert_uint_eq(count_loop(fd), 0);
 	assert_status(fd, ATTACHED | ACTIVE | FORBIDDEN);
 	pin(0);
-	ck_assert_uint_eq(measure(), INSNS_BETWEEN(1000));
+	ck_assert_uint_eq(count_loop(fd), INSNS_BETWEEN(1000));
 }
 END_TEST
 
@@ -626,19 +605,6 @@ static u32 cpus_of_kinds(u32 nrkinds)
 	return k.words[0];
 }
 
-static u32 affinity(void)
-{
-	cpu_set_t set;
-	u32 cpus = 0;
-	int i;
-
-	if (sched_getaffinity(0, sizeof(set), &set))
-		die("sched_getaffinity failed");
-	for (i = 0; i < 2; i++)
-		cpus |= CPU_ISSET(i, &set) ? 1U << i : 0;
-	return cpus;
-}
-
 START_TEST(cpus_of_any_kind)
 {
 	ck_assert_uint_eq(cpus_of_kinds(0), BOTH);
@@ -656,12 +622,12 @@ START_TEST(narrowed)
 
 	insns_any(&control, VPERFCTR_CONTROL_AFFINITY);
 	assert_ok(set_control(fd, &control));
-	ck_assert_uint_eq(affinity(), BOTH);
+	ck_assert_uint_eq(affinity(0), BOTH);
 	control.c.nrkinds = 1;
 	assert_errno(set_control(fd, &control), EUSERS);
 	assert_ok(set_control_by_library(fd, &control));
-	ck_assert_uint_eq(affinity(), 1);
-	ck_assert_uint_eq(measure(), INSNS_BETWEEN(1000));
+	ck_assert_uint_eq(affinity(0), 1);
+	ck_assert_uint_eq(count_loop(fd), INSNS_BETWEEN(1000));
 	assert_status(fd, ATTACHED | ACTIVE);
 
 	sigemptyset(&set);
@@ -754,7 +720,7 @@ START_TEST(refused)
 	control.c.ctr = (uintptr_t)page + PAGE - sizeof(control.ctr[0]);
 	assert_errno(set_control(fd, &control), EFAULT);
 	/* Nothing has changed. */
-	ck_assert_uint_eq(measure(), INSNS_BETWEEN(1000));
+	ck_assert_uint_eq(count_loop(fd), INSNS_BETWEEN(1000));
 }
 END_TEST
 
@@ -770,7 +736,7 @@ START_TEST(refused_for_kernel_mode)
 	insns_any(&control, 0);
 	control.ctr[_i].evntsel = _i ? SECOND_BOTH : INSNS_BOTH;
 	assert_errno(set_control(fd, &control), EPERM);
-	ck_assert_uint_eq(measure(), INSNS_BETWEEN(1000));
+	ck_assert_uint_eq(count_loop(fd), INSNS_BETWEEN(1000));
 }
 END_TEST
 
@@ -832,7 +798,7 @@ START_TEST(held_on_the_way)
 	loop(PERIOD);
 	ck_assert_uint_eq(count_of(fd), sum);
 	assert_ok(call(fd, VPERFCTR_IRESUME, NULL));
-	ck_assert_uint_eq(measure(), INSNS_BETWEEN(1000));
+	ck_assert_uint_eq(count_loop(fd), INSNS_BETWEEN(1000));
 	loop(PERIOD);
 	ck_assert_uint_eq(acc->signals, 2);
 }
@@ -875,14 +841,14 @@ START_TEST(kind_offline)
 {
 	assert_ok(count_any(0));
 	pin(1);
-	ck_assert_uint_eq(measure(), INSNS_BETWEEN(1000));
+	ck_assert_uint_eq(count_loop(fd), INSNS_BETWEEN(1000));
 	write_file(ONLINE, "0");
-	ck_assert_uint_eq(measure(), INSNS_BETWEEN(1000));
+	ck_assert_uint_eq(count_loop(fd), INSNS_BETWEEN(1000));
 	assert_ok(count_any(0));
-	ck_assert_uint_eq(measure(), INSNS_BETWEEN(1000));
+	ck_assert_uint_eq(count_loop(fd), INSNS_BETWEEN(1000));
 	write_file(ONLINE, "1");
 	pin(1);
-	ck_assert_uint_eq(measure(), INSNS_BETWEEN(1000));
+	ck_assert_uint_eq(count_loop(fd), INSNS_BETWEEN(1000));
 	assert_status(fd, ATTACHED | ACTIVE);
 	assert_ok(call(fd, VPERFCTR_UNLINK, NULL));
 	ck_assert_eventually(counters_free());

@@ -36,15 +36,6 @@ static u32 cpus(unsigned long which)
 	return m.words[0];
 }
 
-static u32 affinity(pid_t pid)
-{
-	unsigned long mask[16] = { 0 };
-
-	if (syscall(SYS_sched_getaffinity, pid, sizeof(mask), mask) < 0)
-		die("sched_getaffinity: %s", strerror(errno));
-	return mask[0];
-}
-
 #define BOTH	(1U << good | 1U << bad)
 
 static volatile sig_atomic_t sigills;

@@ -7,8 +7,7 @@
 
 #include "narrow.h"
 #include "service.h"
-
-#define BOTH		3U
+#include "two-kinds.h"
 
 /* The values of the suites, see tests/vm/processors. */
 #ifdef __aarch64__
@@ -45,15 +44,6 @@ static void setup(void)
 	get_kinds();
 	set_affinity(0, BOTH);
 	fd = open_state(0);
-}
-
-static u32 affinity(void)
-{
-	unsigned long mask[16] = { 0 };
-
-	if (syscall(SYS_sched_getaffinity, 0, sizeof(mask), mask) < 0)
-		die("sched_getaffinity: %s", strerror(errno));
-	return mask[0];
 }
 
 /* Count instructions in user mode with all counters of the kind. */
@@ -188,7 +178,7 @@ START_TEST(all_counters_of_each_kind)
 	const struct vperfctr_page *page = map_state(fd);
 	struct vperfctr_control shown = { .size = sizeof(shown),
 					  .ctr_size = sizeof(struct vperfctr_ctr) };
-	int tries = COUNTS_APART ? 1 : 8;	/* as in measure() */
+	int tries = COUNTS_APART ? 1 : 8;	/* as in count_loop() */
 	struct reading before, after;
 	struct control control;
 	unsigned int i, nr;
@@ -199,7 +189,7 @@ START_TEST(all_counters_of_each_kind)
 	ck_assert_uint_eq(nr, __builtin_popcountll(pmc_masks[_i]) + have_fixed_insns());
 	control.c.flags = VPERFCTR_CONTROL_AFFINITY;
 	assert_ok(set_control_by_library(fd, &control));
-	ck_assert_uint_eq(affinity(), 1U << _i);
+	ck_assert_uint_eq(affinity(0), 1U << _i);
 	do {
 		if (read_loop_read(fd, VPERFCTR_READ, init_reading(&before), init_reading(&after),
 				   1000))
@@ -223,27 +213,6 @@ START_TEST(all_counters_of_each_kind)
 }
 END_TEST
 
-/*
- * Where the emulator counts what both CPUs execute, the other one may have had a clock tick
- * meanwhile.  So the least of some measurements is returned.
- */
-static u64 measure(void)
-{
-	int tries = COUNTS_APART ? 1 : 8;
-	struct reading before, after;
-	u64 count, least = ~0ULL;
-
-	while (tries--) {
-		if (read_loop_read(fd, VPERFCTR_READ, init_reading(&before), init_reading(&after),
-				   1000))
-			die("READ failed");
-		count = after.own[1] - before.own[1];
-		if (count < least)
-			least = count;
-	}
-	return least;
-}
-
 /* A thread is counted on its kind, and not on the other one, as READ reports, after any move. */
 START_TEST(migrate_between_kinds)
 {
@@ -252,12 +221,12 @@ START_TEST(migrate_between_kinds)
 	int i;
 
 	assert_ok(count_kind(_i, 0));
-	ck_assert_uint_eq(affinity(), BOTH);
+	ck_assert_uint_eq(affinity(0), BOTH);
 	for (i = 0; i < 5; i++) {
 		pin(_i);
-		ck_assert_uint_eq(measure(), INSNS_BETWEEN(1000));
+		ck_assert_uint_eq(count_loop(fd), INSNS_BETWEEN(1000));
 		pin(!_i);
-		ck_assert_uint_eq(measure(), 0);
+		ck_assert_uint_eq(count_loop(fd), 0);
 		assert_status(fd, ATTACHED | ACTIVE | FORBIDDEN);
 		read_state(fd, &r);
 		ck_assert_uint_gt(r.own[1], sum);
@@ -268,7 +237,7 @@ START_TEST(migrate_between_kinds)
 	}
 	/* With a control for the other kind it counts there. */
 	assert_ok(count_kind(!_i, 0));
-	ck_assert_uint_eq(measure(), INSNS_BETWEEN(1000));
+	ck_assert_uint_eq(count_loop(fd), INSNS_BETWEEN(1000));
 	assert_status(fd, ATTACHED | ACTIVE);
 }
 END_TEST
@@ -281,10 +250,10 @@ START_TEST(control_changes_kind)
 	u64 sum;
 
 	assert_ok(count_kind(_i, VPERFCTR_CONTROL_AFFINITY));
-	ck_assert_uint_eq(measure(), INSNS_BETWEEN(1000));
+	ck_assert_uint_eq(count_loop(fd), INSNS_BETWEEN(1000));
 	/* No CPU of the old kind is left in the affinity that was narrowed. */
 	assert_errno(count_kind(!_i, VPERFCTR_CONTROL_AFFINITY), EINVAL);
-	ck_assert_uint_eq(measure(), INSNS_BETWEEN(1000));
+	ck_assert_uint_eq(count_loop(fd), INSNS_BETWEEN(1000));
 	assert_ok(stop_all(fd));
 	read_state(fd, &r);
 	sum = r.own[1];
@@ -296,11 +265,11 @@ START_TEST(control_changes_kind)
 	control.c.flags = VPERFCTR_CONTROL_AFFINITY;
 	control.c.preserve = 1;
 	assert_ok(set_control_by_library(fd, &control));
-	ck_assert_uint_eq(affinity(), 1U << !_i);
+	ck_assert_uint_eq(affinity(0), 1U << !_i);
 	read_state(fd, &r);
 	ck_assert_uint_gt(r.own[1], sum);
 	ck_assert_uint_lt(r.own[1], sum + 10000);
-	ck_assert_uint_eq(measure(), INSNS_BETWEEN(1000));
+	ck_assert_uint_eq(count_loop(fd), INSNS_BETWEEN(1000));
 	assert_status(fd, ATTACHED | ACTIVE);
 }
 END_TEST
@@ -319,7 +288,7 @@ START_TEST(both_kinds_at_once)
 		if (count_kind(k, VPERFCTR_CONTROL_AFFINITY))
 			_exit(1);
 		for (i = 0; i < 200; i++) {
-			u64 n = measure();
+			u64 n = count_loop(fd);
 
 			if (COUNTS_APART ? n != INSNS_BETWEEN(1000) : n < INSNS_BETWEEN(1000))
 				_exit(2);
@@ -349,14 +318,14 @@ START_TEST(kind_offline)
 	ck_assert_uint_eq(kind_cpus(1), 2);
 	assert_errno(count_kind(1, VPERFCTR_CONTROL_AFFINITY), EINVAL);
 	assert_ok(count_kind(1, 0));
-	ck_assert_uint_eq(measure(), 0);
+	ck_assert_uint_eq(count_loop(fd), 0);
 	assert_status(fd, ATTACHED | ACTIVE | FORBIDDEN);
 	write_file(ONLINE, "1");
 	set_affinity(0, BOTH);
 	ck_assert_uint_eq(kind_cpus(0), 1);
 	ck_assert_uint_eq(kind_cpus(1), 2);
 	assert_ok(count_kind(1, VPERFCTR_CONTROL_AFFINITY));
-	ck_assert_uint_eq(measure(), INSNS_BETWEEN(1000));
+	ck_assert_uint_eq(count_loop(fd), INSNS_BETWEEN(1000));
 }
 END_TEST
 
@@ -396,15 +365,15 @@ START_TEST(kind_unknown_until_online)
 		if (set_control(fd, &control) != -EINVAL)
 			_exit(1);
 		control.c.nrkinds = 1;
-		if (set_control(fd, &control) || measure() != INSNS_BETWEEN(1000))
+		if (set_control(fd, &control) || count_loop(fd) != INSNS_BETWEEN(1000))
 			_exit(2);
 		while (!__atomic_load_n(online, __ATOMIC_SEQ_CST))
 			msleep(1);
 		pin(1);
-		if (measure() || status_of(fd) != (ATTACHED | ACTIVE | FORBIDDEN))
+		if (count_loop(fd) || status_of(fd) != (ATTACHED | ACTIVE | FORBIDDEN))
 			_exit(3);
 		pin(0);
-		_exit(measure() == INSNS_BETWEEN(1000) ? 0 : 4);
+		_exit(count_loop(fd) == INSNS_BETWEEN(1000) ? 0 : 4);
 	}
 	/* A control from before the second kind was known does not run there either. */
 	child = fork_files();
@@ -414,11 +383,11 @@ START_TEST(kind_unknown_until_online)
 			_exit(1);
 		write_file(ONLINE, "1");
 		pin(1);
-		if (measure())
+		if (count_loop(fd))
 			_exit(2);
 		if (status_of(fd) != (ATTACHED | ACTIVE | FORBIDDEN))
 			_exit(3);
-		if (count_kind(1, VPERFCTR_CONTROL_AFFINITY) || measure() != INSNS_BETWEEN(1000))
+		if (count_kind(1, VPERFCTR_CONTROL_AFFINITY) || count_loop(fd) != INSNS_BETWEEN(1000))
 			_exit(4);
 		_exit(0);
 	}
@@ -430,7 +399,7 @@ START_TEST(kind_unknown_until_online)
 	ck_assert_uint_eq(kinds[1].pmc_mask, 0x3f);
 	ck_assert_uint_eq(kind_cpus(0), 1);
 	ck_assert_uint_eq(kind_cpus(1), 2);
-	ck_assert_uint_eq(measure(), INSNS_BETWEEN(1000));
+	ck_assert_uint_eq(count_loop(fd), INSNS_BETWEEN(1000));
 	assert_ok(call(fd, VPERFCTR_UNLINK, NULL));
 	/* The child has no family; its references are dropped a little later. */
 	ck_assert_eventually(counters_free());

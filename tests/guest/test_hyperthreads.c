@@ -31,15 +31,6 @@ static void setup(void)
 	fd = open_state(0);
 }
 
-static u32 affinity(void)
-{
-	unsigned long mask[16] = { 0 };
-
-	if (syscall(SYS_sched_getaffinity, 0, sizeof(mask), mask) < 0)
-		die("sched_getaffinity: %s", strerror(errno));
-	return mask[0];
-}
-
 static void teardown(void)
 {
 	write_file(ONLINE, "1");
@@ -98,7 +89,7 @@ START_TEST(refused_while_sibling_online)
 	/* There is no CPU to which the library could narrow the affinity. */
 	assert_errno(count_by(&disturbing[_i], VPERFCTR_CONTROL_AFFINITY, set_control_by_library),
 		     EUSERS);
-	ck_assert_uint_eq(affinity(), BOTH);
+	ck_assert_uint_eq(affinity(0), BOTH);
 	assert_status(fd, ATTACHED);
 	ck_assert(counters_free());
 	assert_ok(count_with(&harmless[_i], 0));
