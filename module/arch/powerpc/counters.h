@@ -76,6 +76,77 @@ static void load_ictrs(const struct perfctr_cpu_state *state)
 	}
 }
 
+/*
+ * Start the time of a state with i-mode counters and load these, unless one has overflowed.  *idle:
+ * it has, and is handled before the owner returns to user mode.
+ *
+ * Return: true if the counters must be started.
+ */
+static __always_inline bool begin_with_ictrs(struct perfctr_cpu_state *state, u32 cstatus,
+					     bool *idle)
+{
+	struct vperfctr_page *page = state->page;
+
+	*idle = is_overflow_left(state);
+
+	perfctr_page_begin(page);
+	page->cstatus = cstatus;
+	page->tsc_start = perfctr_rdtsc();
+	if (!*idle)
+		load_ictrs(state);
+	perfctr_page_end(page);
+
+	if (!*idle)
+		return true;
+	perfctr_overflowed(state, NULL);
+	return false;
+}
+
+/* Start the time of a state without i-mode counters, whose counters are about to start. */
+static __always_inline void begin_actrs(struct perfctr_cpu_state *state, u32 cstatus)
+{
+	struct vperfctr_page *page = state->page;
+	unsigned int i, nrctrs = VPERFCTR_CSTATUS_NRCTRS(state->cstatus);
+
+	perfctr_page_begin(page);
+	page->cstatus = cstatus;
+	page->tsc_start = perfctr_rdtsc();
+	/* With isolation, suspend has cleared the counters, and `start`. */
+	if (!perfctr_isolate) {
+		for (i = 0; i < nrctrs; i++)
+			page->ctr[i].start = read_counter(page->ctr[i].map);
+	}
+	perfctr_page_end(page);
+}
+
+/*
+ * Add to the sums what the time and the counters have counted, of which the first @nractrs are in
+ * a-mode.  *idle: as begin_with_ictrs() has set it.
+ */
+static __always_inline void end_ctrs(struct perfctr_cpu_state *state, unsigned int nractrs,
+				     bool *idle)
+{
+	struct vperfctr_page *page = state->page;
+	unsigned int i;
+
+	perfctr_page_begin(page);
+	if (state->cstatus & VPERFCTR_CSTATUS_TSC)
+		page->tsc_sum += perfctr_rdtsc() - page->tsc_start;
+	/* The counters of an idle state have been cleared. */
+	for (i = 0; i < nractrs; i++) {
+		struct vperfctr_page_ctr *ctr = &page->ctr[i];
+
+		ctr->sum += (u32)(read_counter(ctr->map) - ctr->start);
+		ctr->start = 0;
+		if (perfctr_isolate)
+			write_counter(ctr->map, 0);
+	}
+	if (unlikely(perfctr_has_ictrs(state)) && !*idle)
+		suspend_ictrs(state);
+	*idle = false;
+	perfctr_page_end(page);
+}
+
 static __always_inline u64 read_actr(u32 map)
 {
 	return read_counter(map);

@@ -488,26 +488,13 @@ static void power8_overflow(struct pt_regs *regs)
 static noinline void resume_with_ictrs(struct pmu_cpu *cpu, struct perfctr_cpu_state *state,
 				       u32 cstatus, u64 reads)
 {
-	struct vperfctr_page *page = state->page;
 	unsigned int n;
 
 	force_mmcr0(cpu, MMCR0_STOPPED | reads);
 	for (n = 0; n < PERFCTR_NR_PMCS; n++)
 		perfctr_write_pmc(n, 0);
-	cpu->idle = is_overflow_left(state);
-
-	perfctr_page_begin(page);
-	page->cstatus = cstatus;
-	page->tsc_start = perfctr_rdtsc();
-	if (!cpu->idle)
-		load_ictrs(state);
-	perfctr_page_end(page);
-
-	/* Such an overflow is handled before the owner returns to user mode. */
-	if (cpu->idle) {
-		perfctr_overflowed(state, NULL);
+	if (!begin_with_ictrs(state, cstatus, &cpu->idle))
 		return;
-	}
 	WRITE_ONCE(cpu->armed, state);
 	perfctr_sync();	/* the counters have been loaded */
 	force_mmcr0(cpu, MMCR0_COUNTING | MMCR0_INTERRUPT | reads);
@@ -535,8 +522,7 @@ static noinline void suspend_without_counters(struct perfctr_cpu_state *state)
 static void power8_suspend(struct perfctr_cpu_state *state)
 {
 	struct pmu_cpu *cpu = this_cpu_ptr(&pmu_cpu);
-	struct vperfctr_page *page = state->page;
-	unsigned int i, nrctrs = VPERFCTR_CSTATUS_NRCTRS(state->cstatus);
+	unsigned int nrctrs = VPERFCTR_CSTATUS_NRCTRS(state->cstatus);
 
 	if (!nrctrs) {
 		suspend_without_counters(state);
@@ -552,30 +538,12 @@ static void power8_suspend(struct perfctr_cpu_state *state)
 	} else {
 		set_mmcr0(cpu, MMCR0_NO_READS | (perfctr_isolate ? MMCR0_STOPPED : MMCR0_COUNTING));
 	}
-
-	perfctr_page_begin(page);
-	if (state->cstatus & VPERFCTR_CSTATUS_TSC)
-		page->tsc_sum += perfctr_rdtsc() - page->tsc_start;
-	/* The counters of an idle state have been cleared. */
-	for (i = 0; i < nrctrs; i++) {
-		struct vperfctr_page_ctr *ctr = &page->ctr[i];
-
-		ctr->sum += (u32)(read_counter(ctr->map) - ctr->start);
-		ctr->start = 0;
-		if (perfctr_isolate)
-			write_counter(ctr->map, 0);
-	}
-	if (unlikely(perfctr_has_ictrs(state)) && !cpu->idle)
-		suspend_ictrs(state);
-	cpu->idle = false;
-	perfctr_page_end(page);
+	end_ctrs(state, nrctrs, &cpu->idle);
 }
 
 static void power8_resume(struct perfctr_cpu_state *state)
 {
 	struct pmu_cpu *cpu = this_cpu_ptr(&pmu_cpu);
-	struct vperfctr_page *page = state->page;
-	unsigned int i, nrctrs = VPERFCTR_CSTATUS_NRCTRS(state->cstatus);
 	u32 cstatus = state->cstatus | VPERFCTR_CSTATUS_RUNNING;
 	u64 mmcr0 = MMCR0_COUNTING | MMCR0_NO_READS;
 
@@ -592,16 +560,7 @@ static void power8_resume(struct perfctr_cpu_state *state)
 		resume_with_ictrs(cpu, state, cstatus, mmcr0 & MMCR0_NO_READS);
 		return;
 	}
-
-	perfctr_page_begin(page);
-	page->cstatus = cstatus;
-	page->tsc_start = perfctr_rdtsc();
-	/* With isolation, suspend has cleared the counters, and `start`. */
-	if (!perfctr_isolate) {
-		for (i = 0; i < nrctrs; i++)
-			page->ctr[i].start = read_counter(page->ctr[i].map);
-	}
-	perfctr_page_end(page);
+	begin_actrs(state, cstatus);
 	set_mmcr0(cpu, mmcr0);
 }
 

@@ -312,24 +312,11 @@ static noinline void resume_with_ictrs(struct ppc32_cpu *cpu, struct perfctr_cpu
 				       u32 cstatus)
 {
 	u32 mmcr0 = state->control.regs.mmcr0;
-	struct vperfctr_page *page = state->page;
 
 	force_mmcr0(cpu, mmcr0 | MMCR0_FC);
 	clear_counters();
-	cpu->idle = is_overflow_left(state);
-
-	perfctr_page_begin(page);
-	page->cstatus = cstatus;
-	page->tsc_start = perfctr_rdtsc();
-	if (!cpu->idle)
-		load_ictrs(state);
-	perfctr_page_end(page);
-
-	/* Such an overflow is handled before the owner returns to user mode. */
-	if (cpu->idle) {
-		perfctr_overflowed(state, NULL);
+	if (!begin_with_ictrs(state, cstatus, &cpu->idle))
 		return;
-	}
 	WRITE_ONCE(cpu->armed, state);
 	perfctr_sync();	/* the counters have been loaded */
 	force_mmcr0(cpu, mmcr0 | MMCR0_INTERRUPT);
@@ -340,8 +327,7 @@ static noinline void resume_with_ictrs(struct ppc32_cpu *cpu, struct perfctr_cpu
 static void ppc32_suspend(struct perfctr_cpu_state *state)
 {
 	struct ppc32_cpu *cpu = this_cpu_ptr(&ppc32_cpu);
-	struct vperfctr_page *page = state->page;
-	unsigned int i, nrctrs = VPERFCTR_CSTATUS_NRCTRS(state->cstatus);
+	unsigned int nrctrs = VPERFCTR_CSTATUS_NRCTRS(state->cstatus);
 
 	if (!nrctrs) {
 		perfctr_generic_suspend(state);
@@ -354,30 +340,12 @@ static void ppc32_suspend(struct perfctr_cpu_state *state)
 	} else if (perfctr_isolate) {
 		set_mmcr0(cpu, state->control.regs.mmcr0 | MMCR0_FC);
 	}
-
-	perfctr_page_begin(page);
-	if (state->cstatus & VPERFCTR_CSTATUS_TSC)
-		page->tsc_sum += perfctr_rdtsc() - page->tsc_start;
-	/* The counters of an idle state have been cleared. */
-	for (i = 0; i < nrctrs; i++) {
-		struct vperfctr_page_ctr *ctr = &page->ctr[i];
-
-		ctr->sum += (u32)(read_counter(ctr->map) - ctr->start);
-		ctr->start = 0;
-		if (perfctr_isolate)
-			write_counter(ctr->map, 0);
-	}
-	if (unlikely(perfctr_has_ictrs(state)) && !cpu->idle)
-		suspend_ictrs(state);
-	cpu->idle = false;
-	perfctr_page_end(page);
+	end_ctrs(state, nrctrs, &cpu->idle);
 }
 
 static void ppc32_resume(struct perfctr_cpu_state *state)
 {
 	struct ppc32_cpu *cpu = this_cpu_ptr(&ppc32_cpu);
-	struct vperfctr_page *page = state->page;
-	unsigned int i, nrctrs = VPERFCTR_CSTATUS_NRCTRS(state->cstatus);
 	u32 cstatus = state->cstatus | VPERFCTR_CSTATUS_RUNNING | pmu.reads;
 
 	/* `ready` is 0 on a CPU that is not prepared. */
@@ -389,16 +357,7 @@ static void ppc32_resume(struct perfctr_cpu_state *state)
 		resume_with_ictrs(cpu, state, cstatus);
 		return;
 	}
-
-	perfctr_page_begin(page);
-	page->cstatus = cstatus;
-	page->tsc_start = perfctr_rdtsc();
-	/* With isolation, suspend has cleared the counters, and `start`. */
-	if (!perfctr_isolate) {
-		for (i = 0; i < nrctrs; i++)
-			page->ctr[i].start = read_counter(page->ctr[i].map);
-	}
-	perfctr_page_end(page);
+	begin_actrs(state, cstatus);
 	set_mmcr0(cpu, state->control.regs.mmcr0);
 }
 
