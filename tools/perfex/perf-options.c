@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Options and commands of perf that perfex does not have: what to write instead. */
-#include <stdlib.h>
+#include <limits.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "option-table.h"
 
@@ -255,18 +254,9 @@ static const struct {
 /* True if there is a program of this name: it can be counted. */
 static bool is_program(const char *name)
 {
-	const char *path = getenv("PATH");
-	char *copy = path ? strdup(path) : NULL, *rest = copy, *dir, *file;
-	bool found = false;
+	char path[PATH_MAX];
 
-	while (!found && rest && (dir = strsep(&rest, ":"))) {
-		if (asprintf(&file, "%s/%s", *dir ? dir : ".", name) < 0)
-			break;
-		found = !access(file, X_OK);
-		free(file);
-	}
-	free(copy);
-	return found;
+	return find_program(path, sizeof(path), name);
 }
 
 /* perf stat has commands of its own. */

@@ -867,10 +867,20 @@ END_TEST
 
 START_TEST(subcommands_of_perf)
 {
+	char named[80];
+
 	setenv("PATH", "/bin:/usr/bin", 1);
 	ck_assert_int_eq(perfex("evlist", "-i", "x"), 125);
 	is_message("'evlist' is a command of perf, and not of perfex: perfex report shows the events of a file");
 	ck_assert_str_eq(out, "");
+	/* A directory is no program. */
+	snprintf(named, sizeof(named), "%s/evlist", dir);
+	ck_assert_int_eq(mkdir(named, 0755), 0);
+	setenv("PATH", dir, 1);
+	ck_assert_int_eq(perfex("evlist", "-i", "x"), 125);
+	is_message("'evlist' is a command of perf, and not of perfex: ");
+	rmdir(named);
+	setenv("PATH", "/bin:/usr/bin", 1);
 	/* Programs that have the names of commands can be counted. */
 	ck_assert_int_eq(perfex("-e", "cycles", "--", "stat", "-c", "%F", "/"), 0);
 	ck_assert_str_eq(out, "directory\n");

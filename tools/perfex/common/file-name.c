@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
-/* -o with %h, %p and %r: a file for each host, process and rank. */
+/*
+ * Names of files: those of -o, with %h, %p and %r for each host, process and rank; and those of
+ * programs.
+ */
+#include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "perfex.h"
@@ -78,4 +84,29 @@ int file_name(char **name, const char *pattern, struct error *e)
 		return fail_with(e, "%%r in '%.200s' is the rank in a parallel program, and mpirun or srun has not started this perfex",
 				 pattern);
 	return 0;
+}
+
+static bool is_executable(const char *path)
+{
+	struct stat st;
+
+	return !faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) && !stat(path, &st) && S_ISREG(st.st_mode);
+}
+
+bool find_program(char *path, size_t size, const char *name)
+{
+	const char *dir = getenv("PATH");
+	size_t length;
+	int n;
+
+	if (strchr(name, '/'))
+		return snprintf(path, size, "%s", name) < (int)size && is_executable(path);
+	for (dir = dir ? dir : "/bin:/usr/bin";; dir += length + 1) {
+		length = strcspn(dir, ":");
+		n = snprintf(path, size, "%.*s%s%s", (int)length, dir, length ? "/" : "", name);
+		if (n < (int)size && is_executable(path))
+			return true;
+		if (!dir[length])
+			return false;
+	}
 }

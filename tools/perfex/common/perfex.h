@@ -830,6 +830,9 @@ static inline bool counts_cpus(const struct count_options *c)
  */
 int file_name(char **name, const char *pattern, struct error *e);
 
+/* Find the file that execvp() executes.  Return: false: it finds none, or not this way */
+bool find_program(char *path, size_t size, const char *name);
+
 /*
  * Count what is asked for, and print to `out`; NULL: print to standard error.
  * Return: the exit status, or -1 with *e.

@@ -7,39 +7,12 @@
  */
 #include <fcntl.h>
 #include <limits.h>
-#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "perfex.h"
-
-static bool is_executable(const char *path)
-{
-	struct stat st;
-
-	return !faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) && !stat(path, &st) && S_ISREG(st.st_mode);
-}
-
-/* Find the file that execvp() executes.  Return: false: it finds none, or not this way */
-static bool find_file(char *path, size_t size, const char *name)
-{
-	const char *dir = getenv("PATH");
-	size_t length;
-	int n;
-
-	if (strchr(name, '/'))
-		return snprintf(path, size, "%s", name) < (int)size && is_executable(path);
-	for (dir = dir ? dir : "/bin:/usr/bin";; dir += length + 1) {
-		length = strcspn(dir, ":");
-		n = snprintf(path, size, "%.*s%s%s", (int)length, dir, length ? "/" : "", name);
-		if (n < (int)size && is_executable(path))
-			return true;
-		if (!dir[length])
-			return false;
-	}
-}
 
 /* True if the file names its interpreter, which is executed with no more rights than it has. */
 static bool is_script(const char *path)
@@ -77,7 +50,7 @@ bool left_by_perf(const char *command)
 	char path[PATH_MAX];
 
 	/* 1: all processes can be dumped, and perf_event leaves none. */
-	if (read_number(PROC "/sys/fs/suid_dumpable") == 1 || !find_file(path, sizeof(path), command))
+	if (read_number(PROC "/sys/fs/suid_dumpable") == 1 || !find_program(path, sizeof(path), command))
 		return false;
 	if (faccessat(AT_FDCWD, path, R_OK, AT_EACCESS))
 		return true;
