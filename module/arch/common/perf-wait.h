@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Events of perf's that wait for the counters: for claim.c, and x86's perf-claim.c, perf-admit.c. */
+/* Events of perf that wait for the counters: for claim.c, and x86's perf-claim.c, perf-admit.c. */
 #ifndef VPERFCTR_PERF_WAIT_H
 #define VPERFCTR_PERF_WAIT_H
 
