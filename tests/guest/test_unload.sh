@@ -1,10 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
+# usage: test_unload	(the environment has ROUNDS, the attempts to unload)
+#
 # The module is loaded and unloaded while tasks start and end, some of them counted.
 
 known=$(dirname "$0")/known	# 2004 instructions
-rounds=20 unloaded=0 refused=0
+rounds=${ROUNDS:-20} unloaded=0 refused=0
 
 # Run tasks that fork, exec and exit all the time, counted if the module is loaded.
 churn() # FILE COMMAND...: write a line to the file for each task that has run
