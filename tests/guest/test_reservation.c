@@ -379,32 +379,86 @@ START_TEST(records_of_waiting_perf_event)
 }
 END_TEST
 
-/* An event of a CPU that has waited starts after the release, and is not pinned. */
-START_TEST(cpu_event_waits)
+static int open_cpu_event(void)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_HARDWARE,
 		.size = sizeof(attr),
 		.config = PERF_COUNT_HW_CPU_CYCLES,
 	};
-	int fd = open_state(0), perf, i;
+	int perf = syscall(SYS_perf_event_open, &attr, -1, 0, -1, 0);
 	u64 value = 0;
 
-	assert_ok(try_count(fd));
-	perf = syscall(SYS_perf_event_open, &attr, -1, 0, -1, 0);
 	ck_assert_int_ge(perf, 0);
 	loop(10000);
 	ck_assert_int_eq(read(perf, &value, sizeof(value)), sizeof(value));
 	ck_assert_uint_eq(value, 0);
-	assert_ok(call(fd, VPERFCTR_UNLINK, 0));
-	/* Soon after the release, a worker starts it. */
+	return perf;
+}
+
+/* Soon after the release, a worker starts it. */
+static void check_starts(int perf)
+{
+	u64 value = 0;
+	int i;
+
 	for (i = 0; i < 50 && !value; i++) {
 		usleep(100000);
 		ck_assert_int_eq(read(perf, &value, sizeof(value)), sizeof(value));
 	}
 	ck_assert_uint_gt(value, 0);
 	close(perf);
+}
+
+/* An event of a CPU that has waited starts after the release, and is not pinned. */
+START_TEST(cpu_event_waits)
+{
+	int fd = open_state(0), perf;
+
+	assert_ok(try_count(fd));
+	perf = open_cpu_event();
+	assert_ok(call(fd, VPERFCTR_UNLINK, 0));
+	check_starts(perf);
 	close(fd);
+}
+END_TEST
+
+/* Count at once again, which stops the worker, and in its place lets perf try the event. */
+static int count_twice(volatile int *step)
+{
+	int fd, err;
+
+	if (setresuid(NOBODY, NOBODY, NOBODY))
+		return 1;
+	fd = open_state(0);
+	if (try_count(fd))
+		return 2;
+	*step = 1;
+	while (*step == 1)
+		msleep(1);
+	if (call(fd, VPERFCTR_UNLINK, 0))
+		return 3;
+	/* perf has the counters by now, or gets them afterwards. */
+	err = try_count(open_state(0));
+	return err && err != -EBUSY ? 4 : 0;
+}
+
+/* So it does if the next user has no right to such an event. */
+START_TEST(cpu_event_waits_for_user)
+{
+	volatile int *step = shared_memory(PAGE);
+	pid_t pid = fork();
+	int perf;
+
+	if (!pid)
+		_exit(count_twice(step));
+	while (!*step)
+		msleep(1);
+	perf = open_cpu_event();
+	msleep(200);	/* the last event of a CPU to wait was long ago */
+	*step = 2;
+	ck_assert_int_eq(wait_for(pid), 0);
+	check_starts(perf);
 }
 END_TEST
 
@@ -428,6 +482,8 @@ static void add(TCase *tc)
 		tcase_add_test(tc, pinned_perf_event_waits);
 	if (!PERF_IS_REFUSED)
 		tcase_add_test(tc, cpu_event_waits);
+	if (!PERF_IS_REFUSED)
+		tcase_add_test(tc, cpu_event_waits_for_user);
 }
 
 int main(void)

@@ -725,7 +725,8 @@ typedef u64 cycles_t;
 u64 sim_ns(void);
 cycles_t get_cycles(void);
 extern unsigned int tsc_khz;
-#define jiffies			((unsigned long)(sim_ns() / (NSEC_PER_SEC / HZ)) - 300UL * HZ)
+#define INITIAL_JIFFIES		((unsigned long)(unsigned int)(-300 * HZ))
+#define jiffies			((unsigned long)(sim_ns() / (NSEC_PER_SEC / HZ)) + INITIAL_JIFFIES)
 #define nsecs_to_jiffies(ns)	((unsigned long)((ns) / (NSEC_PER_SEC / HZ)))
 #define ns_to_ktime(ns)		((ktime_t)(ns))
 #define ktime_get_ns()		sim_ns()
@@ -734,7 +735,7 @@ extern unsigned int tsc_khz;
 #define time_before(a, b)	((long)((a) - (b)) < 0)
 #define time_after(a, b)	time_before(b, a)
 #define time_after64(a, b)	((s64)((b) - (a)) < 0)
-#define get_jiffies_64()	((u64)jiffies)
+#define get_jiffies_64()	((u64)(sim_ns() / (NSEC_PER_SEC / HZ)) + INITIAL_JIFFIES)
 void msleep(unsigned int msecs);
 /* A thousandth of the time, in which other tasks make some hundred steps. */
 #define usleep_range(min, max)	({ might_sleep(); sim_sleep_on(NULL, sim_ns() + (min)); })

@@ -780,22 +780,27 @@ u64 sim_next_event(void)
 bool flush_delayed_work(struct delayed_work *work)
 {
 	might_sleep();
-	if (work->armed)
+	if (work->armed) {
 		mod_delayed_work(work->work.wq, work, 0);
+		sim_works_poll();
+	}
 	if (work->work.wq)
 		flush_workqueue(work->work.wq);
 	return true;
 }
 
+/* One that is queued is executed here, as if it ran. */
 bool cancel_delayed_work_sync(struct delayed_work *work)
 {
+	bool was = work->armed;
+
 	might_sleep();
 	do {
 		disarm(work);
 		if (work->work.wq)
 			flush_workqueue(work->work.wq);
 	} while (work->armed);
-	return true;
+	return was;
 }
 
 void msleep(unsigned int msecs)

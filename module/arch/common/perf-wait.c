@@ -8,6 +8,7 @@
  */
 #include <linux/cpumask.h>
 #include <linux/err.h>
+#include <linux/errno.h>
 #include <linux/jiffies.h>
 #include <linux/perf_event.h>
 #include <linux/smp.h>
@@ -21,7 +22,7 @@ static struct cpumask turned_away;
 /* Rescheduling interrupts CPUs: a program that releases the counters in a loop must not. */
 #define RESCHEDULE_JIFFIES	(HZ / 20 + 1)
 
-/* When events were last rescheduled: by the worker, or by who has cancelled it. */
+/* When the worker last rescheduled events. */
 static u64 rescheduled;
 
 void perfctr_perf_turned_away(void)
@@ -33,7 +34,7 @@ void perfctr_perf_turned_away(void)
 	smp_mb__after_atomic();	/* the release finds this CPU, or the caller finds the release */
 }
 
-void perfctr_perf_reschedule_cpu(unsigned int cpu, perf_overflow_handler_t handler)
+int perfctr_perf_reschedule_cpu(unsigned int cpu, perf_overflow_handler_t handler)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_HARDWARE,
@@ -45,18 +46,26 @@ void perfctr_perf_reschedule_cpu(unsigned int cpu, perf_overflow_handler_t handl
 	struct perf_event *event;
 
 	event = perf_event_create_kernel_counter(&attr, cpu, NULL, handler, NULL);
-	if (!IS_ERR(event))
-		perf_event_release_kernel(event);
+	if (IS_ERR(event))
+		return PTR_ERR(event);
+	perf_event_release_kernel(event);
+	return 0;
 }
 
-/* The counters are not reserved while this runs: see perfctr_perf_settle(). */
+/*
+ * The counters are not reserved while this runs: see perfctr_perf_settle().  The next release tries
+ * again what has failed.  A CPU that is offline has no events.
+ */
 static void reschedule_events(struct work_struct *work)
 {
 	unsigned int cpu;
+	int err;
 
 	for_each_cpu(cpu, &turned_away) {
 		cpumask_clear_cpu(cpu, &turned_away);
-		perfctr_perf_reschedule_cpu(cpu, NULL);
+		err = perfctr_perf_reschedule_cpu(cpu, NULL);
+		if (err && err != -ENODEV)
+			cpumask_set_cpu(cpu, &turned_away);
 	}
 	rescheduled = get_jiffies_64();
 }
@@ -67,13 +76,16 @@ static DECLARE_DELAYED_WORK(reschedule_work, reschedule_events);
  * Stop the worker.  Its event would make perf look busy to a reservation.  Perf takes other events
  * off a CPU to schedule it, and the reservation would then keep those off.  The next release starts
  * the worker again.  A caller whose reservations fail in a loop would so put the worker off for
- * ever: after as long as the worker waits, this reschedules instead of it.
+ * ever: after as long as the worker waits, this lets it run, and waits for it.  The caller itself
+ * need not have the right to an event of a CPU.
  */
 void perfctr_perf_settle(void)
 {
 	if (cancel_delayed_work_sync(&reschedule_work) &&
-	    time_after64(get_jiffies_64(), rescheduled + RESCHEDULE_JIFFIES))
-		reschedule_events(NULL);
+	    time_after64(get_jiffies_64(), rescheduled + RESCHEDULE_JIFFIES)) {
+		queue_delayed_work(system_dfl_wq, &reschedule_work, 0);
+		flush_delayed_work(&reschedule_work);
+	}
 }
 
 void perfctr_perf_reschedule(void)

@@ -12,16 +12,18 @@
  * settle: before a reservation.
  * reschedule: after a release, or a reservation that has failed, and a full barrier.
  * reschedule_cpu: let perf schedule all events of a CPU again, for which this opens one that is
- *	pinned to it, and has this handler of overflows.
+ *	pinned to it, and has this handler of overflows.  perf refuses it where current has no right
+ *	to it, so this is for workers.
  * wait_end: after the last release, while the filter is still in place.
  *
  * Context: may sleep, without cpus_read_lock(), which the worker acquires; reschedule: any.
  * The callers of settle and reschedule serialise.
+ * Return: 0, or an error of perf's.
  */
 void perfctr_perf_turned_away(void);
 void perfctr_perf_settle(void);
 void perfctr_perf_reschedule(void);
-void perfctr_perf_reschedule_cpu(unsigned int cpu, perf_overflow_handler_t handler);
+int perfctr_perf_reschedule_cpu(unsigned int cpu, perf_overflow_handler_t handler);
 void perfctr_perf_wait_end(void);
 
 #endif /* VPERFCTR_PERF_WAIT_H */

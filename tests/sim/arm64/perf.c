@@ -222,6 +222,7 @@ struct perf_event *perf_event_create_kernel_counter(struct perf_event_attr *attr
 	/* One that is enabled lets perf schedule all events of the CPU, and would be refused. */
 	sim_require(attr->disabled || !perfctr_perf_waits, "perf's events are rescheduled too late");
 	nr_rescheduled += !attr->disabled;
+	sim_require(perfmon_capable(), "perf refuses an event of a CPU to this user");
 	event = kzalloc(sizeof(*event), GFP_KERNEL);
 	if (!event)
 		return ERR_PTR(-ENOMEM);
@@ -410,31 +411,49 @@ static void give_back(int fd)
 	user_close(fd);
 }
 
-static void keep_perf_waiting(void *arg)
+static int reserve_and_refuse(void)
 {
 	int fd = reserve();
 
+	WRITE_ONCE(refused, false);
 	sim_kthread("perf", add_refused, NULL, 0, 0);
 	while (!READ_ONCE(refused))
 		user_sleep(1000);
-	/* The event waits until the counters have been free for long enough. */
+	return fd;
+}
+
+static void check_rescheduled(unsigned int times)
+{
+	sim_require(nr_rescheduled == times, "perf's events are rescheduled %u times, not %u",
+		    nr_rescheduled, times);
+}
+
+static void keep_perf_waiting(void *arg)
+{
+	int fd;
+
+	/* The next reservation lets the event start first, as none has for long. */
+	give_back(reserve_and_refuse());
+	fd = reserve();
+	check_rescheduled(1);
 	give_back(fd);
+	/* Soon after that, the event waits until the counters have been free for long enough. */
+	give_back(reserve_and_refuse());
 	fd = reserve();
 	user_sleep(LONG_NS);
-	sim_require(!nr_rescheduled, "perf's events are rescheduled while the counters are reserved");
+	check_rescheduled(1);
 	give_back(fd);
 	user_sleep(LONG_NS);
-	sim_require(nr_rescheduled == 1, "perf's events are rescheduled %u times", nr_rescheduled);
+	check_rescheduled(2);
 	/* None has waited since. */
 	give_back(reserve());
 	user_sleep(LONG_NS);
-	sim_require(nr_rescheduled == 1, "perf's events are rescheduled without a need");
+	check_rescheduled(2);
 	(void)arg;
 }
 
 void sim_perf_waits(void)
 {
-	refused = false;
 	nr_rescheduled = 0;
 	user_wait(sim_process("counts", 1000, keep_perf_waiting, NULL));
 }

@@ -340,6 +340,7 @@ struct perf_event *perf_event_create_kernel_counter(struct perf_event_attr *attr
 	struct sim_event *e;
 
 	might_sleep();
+	sim_require(perfmon_capable(), "perf refuses an event of a CPU to this user");
 	if (sim_is_guard(attr))
 		return sim_open_guard(attr);
 	sim_require(!task && !context && attr->type == PERF_TYPE_HARDWARE,
