@@ -240,6 +240,14 @@ void perfctr_cpu_set_watcher(perfctr_cpu_watcher *watcher);
 bool perfctr_cpu_user_reads(void);
 
 /*
+ * End it where that needs more than the preparation of a CPU.
+ *
+ * Context: may sleep; cpus_read_lock().
+ * Return: true if perfctr_cpu_user_reads() has changed on any CPU.
+ */
+bool perfctr_cpu_close_reads(void);
+
+/*
  * sleep: this CPU is about to sleep with the system.
  * forget: it has slept, and its registers are lost.
  *

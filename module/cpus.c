@@ -453,6 +453,8 @@ static int prepare_cpus(struct vperfctr_cpus *set)
 	int err = 0;
 
 	on_cpus(set, prepare_here);
+	if (perfctr_cpu_close_reads())
+		on_cpus(set, prepare_here);
 	for (i = 0; i < set->nrcpus && !err; i++) {
 		if (set->slots[i]->present)
 			err = set->slots[i]->err;

@@ -787,6 +787,7 @@ struct work_struct {
 struct delayed_work { struct work_struct work; struct delayed_work *next; u64 expires; bool armed; };
 #define WQ_UNBOUND		1
 #define INIT_WORK(w, f)		(*(w) = (struct work_struct) { .func = (f), .cpu = -1 })
+#define DECLARE_WORK(name, f)	struct work_struct name = { .func = (f), .cpu = -1 }
 #define DECLARE_DELAYED_WORK(name, f) struct delayed_work name = { { .func = (f), .cpu = -1 } }
 extern struct workqueue_struct *system_dfl_wq;
 struct workqueue_struct *alloc_workqueue(const char *name, unsigned int flags, int max);

@@ -1249,12 +1249,14 @@ static void vcpu_in(struct preempt_notifier *notifier, int cpu)
 {
 	(void)notifier;
 	sim_require((unsigned int)cpu == sim_cpu, "sched_in() on another CPU");
+	sim_vcpu_loaded(true);
 }
 
 static void vcpu_out(struct preempt_notifier *notifier, struct task_struct *next)
 {
 	(void)notifier;
 	sim_require(next != current, "sched_out() by the next task");
+	sim_vcpu_loaded(false);
 }
 
 static struct preempt_ops vcpu_ops = { .sched_in = vcpu_in, .sched_out = vcpu_out };
@@ -1273,6 +1275,7 @@ static void vcpu_load(struct preempt_notifier *n)
 	SIM_STEP("vcpu_load, the first notifier knows the new one");
 	head->first = &n->link;
 	n->link.pprev = &head->first;
+	sim_vcpu_loaded(true);
 	preempt_enable();
 }
 
@@ -1281,6 +1284,7 @@ static void vcpu_put(struct preempt_notifier *n)
 	struct hlist_node *next, **pprev;
 
 	preempt_disable();
+	sim_vcpu_loaded(false);
 	next = n->link.next;
 	pprev = n->link.pprev;
 	SIM_STEP("vcpu_put");

@@ -651,6 +651,75 @@ static void vcpus(void)
 	attach_often_to(run_vcpus, (void *)1UL);
 }
 
+#ifdef SIM_ARM64
+static int guest_fd;
+
+static void end_reader(void *vma)
+{
+	user_munmap(vma);
+	user_close(guest_fd);
+}
+
+static void work_for_seconds(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < 25; i++) {
+		user_work(5);
+		user_sleep(NSEC_PER_SEC / 10);
+	}
+}
+
+/* Another thread ends the state of one that runs a guest.  KVM restores the right to read. */
+static void read_after_guest(void *arg)
+{
+	struct task_struct *task;
+	struct vm_area_struct *vma;
+	unsigned int n;
+
+	guest_fd = must(open_thread(0, VPERFCTR_OPEN_CREAT));
+	vma = user_mmap(guest_fd, 0, PAGE_SIZE);
+	must(control(guest_fd, 0));
+	user_work(5);
+	task = user_thread("unmaps", end_reader, vma);
+	user_run_guest(300);
+	work_for_seconds();
+	for (n = 0; n < nr_cpu_ids; n++)
+		sim_require(!model.cpu[n].user, "a right to read that KVM has restored stays");
+	user_wait(task);
+	(void)arg;
+}
+
+static void count_for_seconds(void *maps)
+{
+	int fd = must(open_thread(0, VPERFCTR_OPEN_CREAT));
+	struct vm_area_struct *vma = maps ? user_mmap(fd, 0, PAGE_SIZE) : NULL;
+
+	must(control(fd, 0));
+	user_work(20);
+	if (vma) {
+		user_sleep(NSEC_PER_SEC / 2);
+		user_munmap(vma);
+	} else {
+		work_for_seconds();
+	}
+	user_close(fd);
+}
+
+static void reader_in_guest(void)
+{
+	struct task_struct *task[3];
+	unsigned int n = 1;
+
+	task[0] = sim_process("guest", 1000, read_after_guest, NULL);
+	if (sim_random(2)) {
+		task[n++] = sim_process("counts", 1001, count_for_seconds, NULL);
+		task[n++] = sim_process("maps", 1002, count_for_seconds, (void *)1UL);
+	}
+	wait_for(task, n);
+}
+#endif
+
 /* ---- the end of the hardware ------------------------------------------------------ */
 
 static bool has_ended(void *arg)
@@ -2415,6 +2484,7 @@ const struct scenario sim_scenarios[] = {
 	{ "any_kind_one_driver", sim_any_kind, 3,
 	  { sim_one_driver, .configure_other = sim_small_core, .others = 2 } },
 	{ "perf_shares", sim_perf_competes, 3, { sim_shares } },
+	{ "reader_in_guest", reader_in_guest, 2, { sim_wide } },
 #endif
 };
 

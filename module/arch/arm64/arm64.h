@@ -17,6 +17,24 @@ bool perfctr_arm64_has_perf(void);
  */
 extern bool perfctr_arm64_hides;
 
+/*
+ * pmuserenr.c: left_open: PMUSERENR_EL0 of this CPU is to be closed when it is not KVM's any more.
+ * From here on perfctr_arm64_hides is true, until close_left has returned true there.
+ * close_reads: see struct perfctr_arch.
+ *
+ * Context: left_open: interrupts disabled.
+ */
+void perfctr_arm64_left_open(void);
+bool perfctr_arm64_close_reads(void);
+
+/*
+ * pmuv3.c: close it, if that can be.
+ *
+ * Context: interrupts disabled; no state is resumed here.
+ * Return: true if it is closed.
+ */
+bool perfctr_arm64_close_left(void);
+
 /* pmuserenr.c: the module ends.  Context: may sleep. */
 void perfctr_arm64_users_exit(void);
 

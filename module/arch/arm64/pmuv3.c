@@ -107,6 +107,7 @@ struct pmu_cpu {
 	u64 enabled;			/* PMCNTENSET_EL0 */
 	u64 intr;			/* PMINTENSET_EL1 */
 	struct perfctr_own_cpu own;
+	bool left_open;			/* see leave_open() */
 	u64 clear;			/* PMCR_EL0, to clear all counters; 0: perf has some */
 	bool dirty;			/* counters may hold counts; else they are stopped, and 0 */
 	struct perfctr_cpu_state *running; /* the state resumed here, if it has counters */
@@ -482,7 +483,41 @@ static bool open_user(struct pmu_cpu *cpu)
 	return true;
 }
 
-/* The reader of a register that is to be closed as soon as KVM has restored it. */
+/*
+ * The register is KVM's.  As KVM puts the vCPU, it will restore what it has saved, and counters may
+ * be open then.  Its thread may have no state, and is never suspended.  So until that has been
+ * closed, each resume here tries it, a worker does it soon, and no counter shows others' counts.
+ */
+static void leave_open(struct pmu_cpu *cpu)
+{
+	cpu->left_open = true;
+	cpu->own.ready = 0;
+	perfctr_arm64_left_open();
+}
+
+/* No vCPU is loaded, unless the thread of one runs here. */
+bool perfctr_arm64_close_left(void)
+{
+	struct pmu_cpu *cpu = this_cpu_ptr(&pmu_cpu);
+
+	if (cpu->left_open && !perfctr_arm64_user_is_kvms()) {
+		write_user(0);
+		cpu->left_open = false;
+	}
+	return !cpu->left_open;
+}
+
+/* Resume on a CPU that is not ready, as it is not claimed, or as the register was left open. */
+static noinline bool may_use_counters(struct pmu_cpu *cpu, struct perfctr_cpu_state *state)
+{
+	if (!perfctr_may_use_counters(state))
+		return false;
+	if (perfctr_arm64_close_left())
+		cpu->own.ready = PERFCTR_READY;
+	return true;
+}
+
+/* The reader of a register that was left open, if the state goes on: its suspend closes it. */
 #define NOBODY			((struct mm_struct *)1)
 
 /*
@@ -493,6 +528,7 @@ static void close_user(struct pmu_cpu *cpu)
 {
 	if (perfctr_arm64_user_is_kvms()) {
 		WRITE_ONCE(cpu->own.reader, NOBODY);
+		leave_open(cpu);
 		return;
 	}
 	WRITE_ONCE(cpu->own.reader, NULL);
@@ -691,8 +727,8 @@ static void pmuv3_resume(struct perfctr_cpu_state *state)
 	bool ictrs = perfctr_has_ictrs(state);
 	bool overflow = false;
 
-	/* `ready` is 0 on a CPU that is not prepared. */
-	if (unlikely(!(cstatus & cpu->own.ready)) && !perfctr_may_use_counters(state))
+	/* `ready` is 0 on a CPU that is not prepared, or whose register was left open. */
+	if (unlikely(!(cstatus & cpu->own.ready)) && !may_use_counters(cpu, state))
 		return;
 	WRITE_ONCE(cpu->running, state);
 	smp_mb();	/* pairs with perfctr_mm_added(): it finds the state, or it is seen */
@@ -753,12 +789,13 @@ static void clear_registers(struct pmu_cpu *cpu)
 
 	perfctr_disable(all);
 	perfctr_disable_intr(all);
-	/*
-	 * This may interrupt a thread with a loaded vCPU.  perf has closed its own register, and
-	 * only a VMM that reads its own counters could have opened it.
-	 */
-	if (!perfctr_arm64_user_is_kvms())
+	/* This may interrupt a thread with a loaded vCPU, to which counters were open before. */
+	if (perfctr_arm64_user_is_kvms()) {
+		leave_open(cpu);
+	} else {
 		write_user(0);
+		cpu->left_open = false;
+	}
 	for (left = events; left; left &= left - 1)
 		perfctr_write_type(__ffs(left), 0);
 	if (all & BIT_ULL(CYCLE_BIT))
@@ -787,7 +824,7 @@ static int pmuv3_cpu_start(bool test)
 
 	cpu->saved_pmcr = perfctr_read_pmcr() & PMCR_KEPT & ~(PMCR_P | PMCR_C);
 	clear_registers(cpu);
-	cpu->own.ready = PERFCTR_READY;
+	cpu->own.ready = cpu->left_open ? 0 : PERFCTR_READY;
 	return 0;
 }
 
@@ -815,6 +852,12 @@ static struct perfctr_own_cpu *pmuv3_own_cpu(unsigned int cpu)
 static void pmuv3_close_user(void)
 {
 	close_user(this_cpu_ptr(&pmu_cpu));
+}
+
+static bool pmuv3_user_reads(void)
+{
+	return this_cpu_ptr(&pmu_cpu)->left_open ||
+	       (perfctr_read_user() && !perfctr_arm64_user_is_kvms());
 }
 
 static bool counts(int cpu, void *unused)
@@ -876,4 +919,6 @@ const struct perfctr_arch perfctr_arch = {
 	.drivers	= drivers,
 	.nr_drivers	= ARRAY_SIZE(drivers),
 	.ready		= perfctr_claim_ready,
+	.user_reads	= pmuv3_user_reads,
+	.close_reads	= perfctr_arm64_close_reads,
 };

@@ -373,6 +373,11 @@ void perfctr_cpu_forget(void)
 
 /* ---- the rest ------------------------------------------------------------- */
 
+bool perfctr_cpu_close_reads(void)
+{
+	return perfctr_arch.close_reads && perfctr_arch.close_reads();
+}
+
 bool perfctr_cpu_user_reads(void)
 {
 	return perfctr_arch.user_reads && perfctr_arch.user_reads();

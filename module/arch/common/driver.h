@@ -237,6 +237,12 @@ struct perfctr_arch {
 	 */
 	bool (*user_reads)(void);
 
+	/*
+	 * End what KVM keeps user_reads from ending.  May sleep, with cpus_read_lock().  Return:
+	 * true if user_reads has changed on any CPU.  NULL: there is no such thing.
+	 */
+	bool (*close_reads)(void);
+
 	/* See perfctr_remembers; NULL: the architecture never sets it. */
 	void (*switching)(bool on);
 	void (*user_ran)(void);

@@ -3,6 +3,7 @@
  * The registers of arm64 processors, those of the unit tests' model, and the kernel's
  * services for them: the interrupt, CPUs that sleep, the stack.
  */
+#include "arm64.h"
 #include "hardware.h"
 
 #define EVENT_INSTRUCTIONS	0x08
@@ -194,6 +195,12 @@ static u64 all_counters(void)
 	return (BIT_ULL(other ? model.other_nr : model.nr) - 1) | BIT_ULL(31);
 }
 
+/* KVM has restored the right to read, and the module knows.  It hides all counts until then. */
+static bool is_left_open(void)
+{
+	return perfctr_arm64_hides && !perfctr_driver->own_cpu(sim_cpu)->ready;
+}
+
 /*
  * User mode may read counters only where a state of the process is mapped.  Those that are not
  * the thread's own show nothing.
@@ -203,7 +210,8 @@ static void check_isolation(void)
 	const struct model_cpu *c = this_cpu();
 	unsigned int i;
 
-	sim_require(!c->user || current->mm->vmas, "user mode can read counters, and maps no state");
+	sim_require(!c->user || current->mm->vmas || (model.vhe && is_left_open()),
+		    "user mode can read counters, and maps no state");
 	if (!c->user || !perfctr_isolate || !(c->enabled & all_counters()))
 		return;
 	for (i = 0; i < MODEL_CTRS; i++)
@@ -343,6 +351,18 @@ void sim_one_driver(struct model_config *config)
 void sim_no_counters(struct model_config *config)
 {
 	config->version = 0;
+}
+
+/* ---- KVM in EL2 ------------------------------------------------------------------------ */
+
+void sim_vcpu_loaded(bool loaded)
+{
+	if (!model.vhe)
+		return;
+	if (loaded)
+		model_load_vcpu();
+	else
+		model_put_vcpu();
 }
 
 /* ---- boot ------------------------------------------------------------------------------ */

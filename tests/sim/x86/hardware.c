@@ -479,6 +479,12 @@ void sim_small_core(struct model_config *config)
 	config->nr_pmcs = 6;
 }
 
+/* KVM has registers for a guest only while interrupts are disabled. */
+void sim_vcpu_loaded(bool loaded)
+{
+	(void)loaded;
+}
+
 /* ---- boot ------------------------------------------------------------------------------ */
 
 static void access_step(void)

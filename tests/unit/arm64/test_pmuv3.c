@@ -17,7 +17,7 @@
 bool perfctr_isolate = true;
 /* With isolation some process has mapped a page.  Counters keep their values likewise without. */
 bool perfctr_arm64_hides = true;
-static bool may_read;
+static bool may_read, others_may;
 
 /* The mm of all threads. */
 struct mm_struct { char unused; };
@@ -27,10 +27,26 @@ void perfctr_arm64_users_exit(void)
 {
 }
 
+bool perfctr_arm64_close_reads(void)
+{
+	return false;
+}
+
+/* As pmuserenr.c, which does more later. */
+static unsigned int nr_left_open;
+
+void perfctr_arm64_left_open(void)
+{
+	nr_left_open++;
+	perfctr_arm64_hides = true;
+}
+
 bool perfctr_may_read(struct mm_struct **reader)
 {
 	if (may_read)
 		*reader = &the_mm;
+	else if (others_may)
+		*reader = NULL;
 	return may_read;
 }
 
@@ -96,9 +112,12 @@ void perfctr_perf_release(unsigned int cpu)
 /* The claim of a CPU, as in driver.c. */
 static unsigned int claims;
 static int claim_error;
+static bool is_claimed;
 
 int perfctr_prepare_here(void)
 {
+	if (is_claimed)
+		return 0;
 	claims++;
 	if (!claim_error)
 		driver->cpu_start(false);
@@ -639,6 +658,74 @@ START_TEST(vcpu_of_reader)
 END_TEST
 
 /* Threads with different controls run on two CPUs in random order. */
+static void check_hidden(void)
+{
+	unsigned int i;
+
+	ck_assert(perfctr_arm64_hides);
+	for (i = 0; i < MODEL_CTRS; i++)
+		ck_assert_uint_eq(model.cpu[0].counter[i], 0);
+}
+
+/*
+ * The state of a reader ends while its vCPU is loaded.  KVM restores the register that was open,
+ * and the thread is never suspended.  Until that is closed it finds no counts.
+ */
+START_TEST(vcpu_of_ended_reader)
+{
+	struct thread reader = { 0 }, t = { 0 };
+	unsigned int i;
+
+	start_machine(4, 6, true);
+	model_init(4, 6);
+	model.vhe = true;
+	ck_assert_int_eq(driver->probe(), 0);
+	driver->cpu_start(false);
+	is_claimed = true;
+	others_may = true;
+	add_counter(&reader, 0, P | INSNS, 0);
+	set_control(&reader);
+	add_counter(&t, 1, P | INSNS, 0);
+	set_control(&t);
+	may_read = true;
+	perfctr_cpu_resume(&reader.state);
+	model_run(&(struct work) { false, 50, 50 });
+	model_load_vcpu();
+	if (_i & 1)
+		close_user(&the_mm);	/* the page is unmapped before */
+	perfctr_arm64_hides = true;	/* it was, by the reader's page */
+	perfctr_cpu_suspend(&reader.state);
+	may_read = false;
+	check_hidden();
+	ck_assert_uint_gt(nr_left_open, 0);
+	ck_assert(perfctr_arch.user_reads());
+	if (_i & 2) {		/* the counters are released and reserved again */
+		driver->cpu_stop();
+		driver->cpu_start(false);
+		ck_assert(perfctr_arch.user_reads());
+	}
+	ck_assert(!perfctr_arm64_close_left());
+	if (_i & 4)
+		model_put_vcpu();
+	for (i = 0; i < 2; i++) {
+		perfctr_cpu_resume(&t.state);
+		ck_assert_int_eq(perfctr_arch.user_reads(), !i && !(_i & 4));
+		model_run(&(struct work) { false, 100, 300 });
+		if (!i && !(_i & 4))
+			model_put_vcpu();
+		perfctr_cpu_suspend(&t.state);
+		check_hidden();
+		ck_assert_int_eq(model.cpu[0].user == 0, i || (_i & 4));
+		if (!i && (_i & 8)) {	/* the worker, on a CPU that others may have by now */
+			ck_assert(perfctr_arm64_close_left());
+			ck_assert_uint_eq(model.cpu[0].user, 0);
+		}
+	}
+	ck_assert_uint_eq(sum(&t, 0), 200);
+	ck_assert_int_eq(driver->own_cpu(0)->ready, PERFCTR_READY);
+}
+END_TEST
+
 START_TEST(context_switches)
 {
 	struct thread t[3] = { 0 };
@@ -1060,6 +1147,7 @@ int main(void)
 	tcase_add_test(tc, permission_withdrawn);
 	tcase_add_test(tc, vcpu_is_loaded);
 	tcase_add_loop_test(tc, vcpu_of_reader, 0, 8);
+	tcase_add_loop_test(tc, vcpu_of_ended_reader, 0, 16);
 	tcase_add_loop_test(tc, context_switches, 0, 4);
 	tcase_add_loop_test(tc, register_writes, 0, 3);
 	tcase_add_loop_test(tc, wraparound, 0, 2);
