@@ -111,6 +111,35 @@ START_TEST(both_are_read_in_user_mode)
 }
 END_TEST
 
+/* So is a counter in i-mode, which may start from another value than it was left with. */
+START_TEST(imode_is_read_in_user_mode)
+{
+	int own = open_state(0), observer = open_observer(0);
+	const struct vperfctr_page *page = map_state(own);
+	struct control control;
+	struct reading r;
+	u64 before, after;
+
+	control_init(&control, 1);
+	control_add_imode(&control, IMODE_ALL ? nth_general(0) : IMODE_MAP, IMODE_USER, 100000000);
+	control.c.si_signo = SIGRTMIN;
+	assert_ok(set_control(own, &control));
+	assert_ok(count_in(observer, 1, 0));
+	/* The first switch after READ loads the counter again. */
+	usleep(1000);
+	before = self_read(page, 0);
+	loop(10000);
+	after = self_read(page, 0);
+	read_state(own, &r);
+	ck_assert_uint_ge(after - before, 20000);
+	ck_assert_uint_lt(after - before, 20400);
+	ck_assert_uint_le(after, r.own[1]);
+	ck_assert_uint_lt(r.own[1] - after, 20000);
+	close(observer);
+	close(own);
+}
+END_TEST
+
 static const unsigned long kinds[] = { FORKED, VFORKED, SHARING_MEMORY, THREAD | CLONE_VFORK };
 
 /* Children inherit both, and each family is complete. */
@@ -265,6 +294,8 @@ static void add(TCase *tc)
 	tcase_add_test(tc, both_count);
 	if (has(VPERFCTR_FEATURE_RDPMC))
 		tcase_add_test(tc, both_are_read_in_user_mode);
+	if (has(VPERFCTR_FEATURE_RDPMC) && has(VPERFCTR_FEATURE_PCINT))
+		tcase_add_test(tc, imode_is_read_in_user_mode);
 	tcase_add_loop_test(tc, both_are_inherited, 0, 4);
 	tcase_add_test(tc, program_counts_itself);
 	tcase_add_test(tc, errors);

@@ -12,6 +12,11 @@
 
 #include "common.h"
 
+/* True if resume changes `start` of an i-mode counter: if the architecture says so. */
+#ifndef PERFCTR_LOADS_OTHER_START
+#define PERFCTR_LOADS_OTHER_START	0
+#endif
+
 static bool has_ctrs(const struct perfctr_cpu_state *part)
 {
 	return VPERFCTR_CSTATUS_NRCTRS(part->cstatus);
@@ -80,7 +85,7 @@ void perfctr_cpu_joined(const struct perfctr_cpu_state *joint,
 			struct perfctr_cpu_state *const *part, unsigned int n)
 {
 	const struct vperfctr_page *from = joint->page;
-	unsigned int i, p, actr = 0;
+	unsigned int i, p, actr = 0, ictr = joint->control.nractrs;
 
 	for (p = 0; p < n; p++) {
 		u32 running = from->cstatus & (VPERFCTR_CSTATUS_RUNNING | VPERFCTR_CSTATUS_RDPMC);
@@ -91,9 +96,12 @@ void perfctr_cpu_joined(const struct perfctr_cpu_state *joint,
 		perfctr_page_begin(page);
 		page->cstatus = part[p]->cstatus | running;
 		page->tsc_start = from->tsc_start;
-		/* The start of an i-mode counter is that from which it was loaded. */
 		for (i = 0; i < VPERFCTR_CSTATUS_NRACTRS(part[p]->cstatus); i++)
 			page->ctr[i].start = from->ctr[actr++].start;
+		if (PERFCTR_LOADS_OTHER_START) {
+			for (; i < VPERFCTR_CSTATUS_NRCTRS(part[p]->cstatus); i++)
+				page->ctr[i].start = from->ctr[ictr++].start;
+		}
 		perfctr_page_end(page);
 	}
 }

@@ -7,6 +7,9 @@
 #define PERFCTR_GENERIC_NAME	(IS_ENABLED(CONFIG_PPC64) ? "generic POWER, time base only" : \
 				 "generic PowerPC, time base only")
 
+/* Resume changes `start` of i-mode counters: see counters.h. */
+#define PERFCTR_LOADS_OTHER_START	1
+
 /* Register images derived from a control. */
 struct perfctr_cpu_regs {
 	u64 mmcr1;		/* the events of PMC1 to PMC4; of 32 bits: of PMC3 to PMC6 */
