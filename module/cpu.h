@@ -200,6 +200,17 @@ typedef void perfctr_refusal(struct perfctr_cpu_state *state);
 void perfctr_cpu_set_refusal(perfctr_refusal *refusal);
 
 /*
+ * The function that tells a driver of which parts a joint state consists, which is being resumed or
+ * suspended.  It must be set before any state is resumed.
+ *
+ * Context: As for resume.
+ * Return: their number, or 0 if the state is no joint state.
+ */
+typedef unsigned int perfctr_find_parts(const struct perfctr_cpu_state *state,
+					struct perfctr_cpu_state *const **part);
+void perfctr_cpu_set_find_parts(perfctr_find_parts *find);
+
+/*
  * The handlers of restarts, which must be set before any state is resumed.  The driver calls them
  * before it suspends the state that counts on this CPU on its own account, to clear the counters,
  * and when it has resumed it.  The handler of refusals may have been called for it meanwhile.  A

@@ -217,6 +217,17 @@ static noinline void resume_members(struct joint *j)
 		refuse_members(j);
 }
 
+static unsigned int find_parts(const struct perfctr_cpu_state *state,
+			       struct perfctr_cpu_state *const **part)
+{
+	struct joint *j = joint_here();
+
+	if (state != joint_of(j))
+		return 0;
+	*part = j->part;
+	return j->nr;
+}
+
 static noinline void suspend_joint(struct joint *j)
 {
 	perfctr_cpu_suspend(joint_of(j));
@@ -746,6 +757,7 @@ int __init vperfctr_joint_init(void)
 		}
 		use_set(j, &j->sets[0]);
 	}
+	perfctr_cpu_set_find_parts(find_parts);
 	return 0;
 
 no_memory:

@@ -70,6 +70,9 @@ u64 perfctr_sampling_ns(unsigned int width);
 extern perfctr_ihandler *perfctr_overflowed;
 extern perfctr_refusal *perfctr_refused;
 
+/* static-calls.c: the service's function of that name; NULL: there are no joint states. */
+extern perfctr_find_parts *perfctr_find_the_parts;
+
 /* static-calls.c: call the service's handlers of restarts.  Context: as for resume. */
 void perfctr_tell_restarting(struct perfctr_cpu_state *state);
 void perfctr_tell_restarted(struct perfctr_cpu_state *state);

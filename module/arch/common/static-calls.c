@@ -46,6 +46,13 @@ void perfctr_cpu_set_refusal(perfctr_refusal *refusal)
 	perfctr_refused = refusal;
 }
 
+perfctr_find_parts *perfctr_find_the_parts;
+
+void perfctr_cpu_set_find_parts(perfctr_find_parts *find)
+{
+	perfctr_find_the_parts = find;
+}
+
 static perfctr_restart *restarting, *restarted;
 
 void perfctr_cpu_set_restart(perfctr_restart *before, perfctr_restart *after)

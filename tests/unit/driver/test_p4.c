@@ -650,6 +650,78 @@ START_TEST(inherited_cascade)
 }
 END_TEST
 
+static struct thread joint;
+static struct perfctr_cpu_state *const parts[] = { &a.state, &b.state };
+
+static unsigned int find_parts(const struct perfctr_cpu_state *state,
+			       struct perfctr_cpu_state *const **part)
+{
+	*part = parts;
+	return state == &joint.state ? 2 : 0;
+}
+
+static bool counts(unsigned int counter)
+{
+	return model.cpu[0].evntsel[counter] & CCCR_EN;
+}
+
+static void joint_in(void)
+{
+	fake_irqs_off = true;
+	ck_assert(perfctr_cpu_join(&joint.state, parts, 2));
+	perfctr_cpu_resume(&joint.state);
+	perfctr_cpu_joined(&joint.state, parts, 2);
+}
+
+static void joint_out(void)
+{
+	perfctr_cpu_suspend(&joint.state);
+	perfctr_cpu_part(&joint.state, parts, 2);
+	fake_irqs_off = false;
+}
+
+/* A state keeps its started cascade beside others, and takes none over from another thread. */
+START_TEST(cascade_beside)
+{
+	const struct perfctr_cpu_control *const from[] = { &a.state.control, &b.state.control };
+	struct perfctr_cpu_control both;
+
+	start(2, false, true);
+	perfctr_cpu_set_find_parts(find_parts);
+	set_cascade(0, 10);
+	thread_control(&a, &control, 0);
+	control_init(&control);
+	add(13, P4_INSN_CCCR, USER_INSNS);
+	thread_control(&b, &control, 0);
+	ck_assert_int_eq(perfctr_cpu_combine(&both, from, 2, false), 0);
+	thread_init(&joint);
+	thread_control(&joint, &both, 0);
+
+	joint_in();
+	ck_assert(counts(12) && counts(13) && !counts(14));
+	model.cpu[0].pmc[12] = 5;	/* it has overflowed */
+	joint_out();
+	a.page.ctr[1].start = a.state.control.ctr[1].ireset;	/* as IRESUME does */
+	joint_in();
+	ck_assert(counts(14));
+	joint_out();
+	/* Alone. */
+	fake_irqs_off = true;
+	perfctr_cpu_resume(&a.state);
+	ck_assert(counts(14));
+	perfctr_cpu_suspend(&a.state);
+	fake_irqs_off = false;
+	/* A new control begins anew, which is also that of another thread. */
+	set_cascade(0, 10);
+	thread_control(&a, &control, 0);
+	joint_in();
+	ck_assert(!counts(14));
+	joint_out();
+	perfctr_cpu_set_find_parts(NULL);
+	machine_stop();
+}
+END_TEST
+
 /* ---- hyper-threads ------------------------------------------------------------- */
 
 static u32 forbidden(void)
@@ -861,6 +933,7 @@ Suite *p4_suite(void)
 	tcase_add_loop_test(tc, cascaded, 0, 16);
 	tcase_add_test(tc, bad_cascades);
 	tcase_add_test(tc, inherited_cascade);
+	tcase_add_test(tc, cascade_beside);
 	tcase_add_loop_test(tc, second_threads, 0, 5);
 	tcase_add_test(tc, named_cpus);
 	tcase_add_loop_test(tc, thread_independent, 0, 2);

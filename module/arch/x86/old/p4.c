@@ -222,6 +222,26 @@ static u32 p4_updates(void)
 }
 
 /*
+ * Copy what is known of cascaded counters between a joint state and its parts, which come and go.
+ * Its a-mode counters are those of the parts, in their order.
+ */
+static noinline void copy_cascades(struct perfctr_cpu_state *state, bool to_parts)
+{
+	struct perfctr_cpu_state *const *part;
+	unsigned int i, p, n, actr = 0;
+
+	n = perfctr_find_the_parts ? perfctr_find_the_parts(state, &part) : 0;
+	for (p = 0; p < n; p++) {
+		for (i = 0; i < VPERFCTR_CSTATUS_NRACTRS(part[p]->cstatus); i++, actr++) {
+			if (to_parts)
+				*perfctr_ishift(part[p], i) = *perfctr_ishift(state, actr);
+			else
+				*perfctr_ishift(state, actr) = *perfctr_ishift(part[p], i);
+		}
+	}
+}
+
+/*
  * Record the cascaded counters that the processor has started: it does not do it again.  In
  * a state, these are a-mode counters, for which perfctr_ishift() has no other use.
  */
@@ -236,6 +256,7 @@ static noinline void note_cascades(struct perfctr_cpu_state *state, u32 overflow
 		    (perfctr_p4_initiators(p4_counter(ctr->map), ctr->evntsel) & overflowed))
 			*perfctr_ishift(state, i) = 1;
 	}
+	copy_cascades(state, true);
 }
 
 /* Update i-mode counters at suspend.  They are already stopped. */
@@ -387,6 +408,8 @@ static void p4_resume(struct perfctr_cpu_state *state)
 	for (i = 0; i < VPERFCTR_CSTATUS_NRACTRS(cstatus); i++)
 		page->ctr[i].start = read_low(page->ctr[i].map);
 	perfctr_page_end(page);
+	if (unlikely(state->control.regs.extra_used))
+		copy_cascades(state, false);
 	if (likely(!overflow))
 		start_counters(cpu, state);
 	if (ictrs)
