@@ -9,7 +9,6 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/cred.h>
-#include <linux/ctype.h>
 #include <linux/hash.h>
 #include <linux/jiffies.h>
 #include <linux/pid_namespace.h>
@@ -21,6 +20,7 @@
 #include <linux/spinlock.h>
 #include <linux/uidgid.h>
 
+#include "comm.h"
 #include "permission.h"
 #include "reservation.h"
 #include "state.h"
@@ -82,20 +82,10 @@ void vperfctr_unhold_cpus(struct vperfctr_cpus_holder *holder)
 
 /* ---- the log -------------------------------------------------------------------- */
 
-struct comm {
-	char text[TASK_COMM_LEN];
-};
-
-/* Copy a process's name.  The process chooses it, and must not command the reader's terminal. */
-static void copy_comm(struct comm *to, struct task_struct *task)
+static void copy_comm(struct vperfctr_comm *to, struct task_struct *task)
 {
-	char *p;
-
 	get_task_comm(to->text, task);
-	for (p = to->text; *p; p++) {
-		if (!isascii(*p) || !isprint(*p))
-			*p = '?';
-	}
+	vperfctr_clean_comm(to);
 }
 
 /*
@@ -107,7 +97,7 @@ static void copy_comm(struct comm *to, struct task_struct *task)
 void vperfctr_report_holder(void)
 {
 	static u64 next;
-	struct comm comm;
+	struct vperfctr_comm comm;
 
 	if (time_before64(get_jiffies_64(), next))
 		return;
@@ -153,7 +143,7 @@ static void show_task(struct seq_file *m, const char *what, struct task_struct *
 		      const struct cred *cred)
 {
 	struct pid_namespace *ns = task_active_pid_ns(current);
-	struct comm comm;
+	struct vperfctr_comm comm;
 	pid_t pid = task_tgid_nr_ns(task, ns);
 
 	if (!pid)

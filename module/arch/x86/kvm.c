@@ -19,6 +19,7 @@
 #include <linux/tracepoint.h>
 #include <asm/msr-index.h>
 
+#include "../../comm.h"
 #include "x86.h"
 
 /* The numbers of registers, whatever the guest's processor has. */
@@ -47,10 +48,16 @@ static DEFINE_RATELIMIT_STATE(limit, 600 * HZ, 1);
 static void probe_kvm_msr(void *unused, unsigned int is_write, u32 msr, u64 value,
 			  bool exception)
 {
-	if (is_write && !exception && starts_counter(msr, value) && READ_ONCE(perfctr_reserved) &&
-	    __ratelimit(&limit))
-		pr_warn("%s[%d]: the counters of this virtual machine stand still, because threads are counted on the host\n",
-			current->comm, current->tgid);
+	struct vperfctr_comm comm;
+
+	if (!is_write || exception || !starts_counter(msr, value) ||
+	    !READ_ONCE(perfctr_reserved) || !__ratelimit(&limit))
+		return;
+	/* Without the lock of get_task_comm(), as this must not sleep. */
+	strscpy(comm.text, current->comm, sizeof(comm.text));
+	vperfctr_clean_comm(&comm);
+	pr_warn("%s[%d]: the counters of this virtual machine stand still, because threads are counted on the host\n",
+		comm.text, current->tgid);
 }
 
 static void attach(struct tracepoint *tp)
