@@ -4,12 +4,14 @@
  * not hold them, and release them at once.  Where perf has no driver, a device of ours takes
  * its place, but counts nothing: has_other_user().
  */
+#include <fcntl.h>
 #include <linux/perf_event.h>
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "suite.h"
@@ -86,6 +88,50 @@ START_TEST(perf_has_counters_first)
 	close(perf);
 	assert_ok(try_count(fd));
 	ck_assert_uint_ne(self_read(page, 0), 0);
+}
+END_TEST
+
+/* Return the number of lines with a text that the kernel has logged since the last look. */
+static unsigned int new_lines(int kmsg, const char *text)
+{
+	unsigned int n = 0;
+	char line[2048];
+	ssize_t got;
+
+	while ((got = read(kmsg, line, sizeof(line) - 1)) > 0 || errno == EPIPE) {
+		line[got > 0 ? got : 0] = 0;
+		n += strstr(line, text) != NULL;
+		errno = 0;
+	}
+	return n;
+}
+
+/* The kernel logs each refusal of its reservation.  A program that tries in a loop fills no log. */
+START_TEST(refusals_are_seldom_logged)
+{
+	int fd = open_state(0), kmsg = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC), perf;
+	unsigned int i, seconds;
+
+	ck_assert_int_ge(kmsg, 0);
+	ck_assert_int_ge(lseek(kmsg, 0, SEEK_END), 0);
+	perf = other_user_open();
+	ck_assert_int_ge(perf, 0);
+	seconds = time(NULL);
+	for (i = 0; i < 1000; i++)
+		assert_errno(try_count(fd), EBUSY);
+	seconds = time(NULL) - seconds + 1;
+	/* As many as its other messages that a program can repeat: 10, and then 2 in a second. */
+	ck_assert_uint_le(new_lines(kmsg, "PMC hardware busy"), 10 + 2 * seconds);
+	close(kmsg);
+
+	/* The counters are free, and soon found so. */
+	close(perf);
+	for (i = 0; i < 20 && try_count(fd); i++)
+		msleep(100);
+	ck_assert_uint_lt(i, 20);
+	assert_ok(call(fd, VPERFCTR_UNLINK, 0));
+	close(fd);
+	check_perf_works();
 }
 END_TEST
 
@@ -465,6 +511,9 @@ END_TEST
 static void add(TCase *tc)
 {
 	tcase_add_test(tc, perf_has_counters_first);
+	/* perf's own claims of other processors log nothing. */
+	if (PERF_IS_REFUSED && has_other_user())
+		tcase_add_test(tc, refusals_are_seldom_logged);
 	tcase_add_test(tc, open_and_tsc_reserve_nothing);
 	tcase_add_test(tc, unlink_releases);
 	tcase_add_test(tc, stop_releases);

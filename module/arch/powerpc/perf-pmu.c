@@ -14,6 +14,8 @@
  */
 #include <linux/atomic.h>
 #include <linux/delay.h>
+#include <linux/jiffies.h>
+#include <linux/minmax.h>
 #include <linux/mutex.h>
 #include <linux/perf_event.h>
 #include <linux/rcupdate.h>
@@ -29,6 +31,9 @@ static int (*their_event_init)(struct perf_event *event);
 
 static DEFINE_MUTEX(reserve_mutex);
 static bool reserved;		/* for this module */
+
+/* When the kernel's refusals so far will have been paid, under reserve_mutex: see may_ask(). */
+static u64 paid_at;
 
 /* The threads that are in divert_event_init(). */
 static atomic_t nr_diverted = ATOMIC_INIT(0);
@@ -92,12 +97,32 @@ void perfctr_powerpc_perf_step_out(void)
 	synchronize_rcu_tasks();
 }
 
+/*
+ * The kernel logs each refusal, and a program may try in a loop.  A refusal costs half a second,
+ * and ten can be owed.  That is the rate of the kernel's messages which a program can repeat.
+ */
+#define REFUSAL_JIFFIES	(HZ / 2)
+#define MAX_REFUSALS	10
+
+/* True if the kernel may log one more refusal. */
+static bool may_ask(void)
+{
+	u64 now = get_jiffies_64();
+
+	paid_at = max(paid_at, now);
+	return paid_at - now <= (MAX_REFUSALS - 1) * REFUSAL_JIFFIES;
+}
+
 int perfctr_powerpc_perf_reserve(void (*overflow)(struct pt_regs *regs))
 {
-	int err;
+	int err = -EBUSY;
 
 	mutex_lock(&reserve_mutex);
-	err = reserve_pmc_hardware(overflow);
+	if (may_ask()) {
+		err = reserve_pmc_hardware(overflow);
+		if (err)
+			paid_at += REFUSAL_JIFFIES;
+	}
 	reserved = !err;
 	mutex_unlock(&reserve_mutex);
 	return err;
