@@ -10,7 +10,7 @@
  * the values of its control registers and the identity of the control that they were
  * loaded for.  Resuming that control again writes none of them.
  *
- * While a process could look at counters (perfctr_arm64_hides), suspend stops and clears
+ * While a process could look at counters (perfctr_hides), suspend stops and clears
  * all of them, with one write to each of two registers.  So resume knows their start values,
  * and no thread can see the counts of another.  Otherwise they keep running, and the sums are
  * made of differences.
@@ -449,7 +449,7 @@ void perfctr_arm64_perf_comes(void)
 /* True if a state's counters must stop when its owner is switched out. */
 static bool must_stop(const struct perfctr_cpu_state *state)
 {
-	return READ_ONCE(perfctr_arm64_hides) || (state->special & PERFCTR_STOPS);
+	return READ_ONCE(perfctr_hides) || (state->special & PERFCTR_STOPS);
 }
 
 /*
@@ -663,7 +663,7 @@ static void pmuv3_open_held(void)
 	if (!perfctr_may_read(&cpu->own.reader))
 		return;
 	smp_rmb();	/* the right was given after that was set: no state is here to be hidden */
-	if (READ_ONCE(perfctr_arm64_hides))
+	if (READ_ONCE(perfctr_hides))
 		clear_leftovers(cpu);
 	open_user(cpu);
 }
@@ -683,7 +683,7 @@ static void pmuv3_suspend(struct perfctr_cpu_state *state)
 	struct vperfctr_page *page = state->page;
 	unsigned int i, nrctrs = VPERFCTR_CSTATUS_NRCTRS(state->cstatus);
 	unsigned int nractrs = VPERFCTR_CSTATUS_NRACTRS(state->cstatus);
-	bool hides = READ_ONCE(perfctr_arm64_hides);
+	bool hides = READ_ONCE(perfctr_hides);
 	bool ictrs = perfctr_has_ictrs(state);
 
 	if (!nrctrs) {
@@ -732,7 +732,7 @@ static void pmuv3_resume(struct perfctr_cpu_state *state)
 		return;
 	WRITE_ONCE(cpu->running, state);
 	smp_mb();	/* pairs with perfctr_mm_added(): it finds the state, or it is seen */
-	if (READ_ONCE(perfctr_arm64_hides))
+	if (READ_ONCE(perfctr_hides))
 		clear_leftovers(cpu);
 	if (perfctr_may_read(&cpu->own.reader) && open_user(cpu))
 		cstatus |= VPERFCTR_CSTATUS_RDPMC;
@@ -877,14 +877,14 @@ static void hide_here(void *unused)
 	perfctr_tell_restarted(state);
 }
 
-void perfctr_arm64_hide_counts(void)
+void perfctr_hide_counts(void)
 {
 	on_each_cpu_cond(counts, hide_here, NULL, 1);
 }
 
 static void pmuv3_end(void)
 {
-	perfctr_arm64_users_exit();
+	perfctr_hide_end();
 	perfctr_claim_end();
 }
 
@@ -921,4 +921,5 @@ const struct perfctr_arch perfctr_arch = {
 	.ready		= perfctr_claim_ready,
 	.user_reads	= pmuv3_user_reads,
 	.close_reads	= perfctr_arm64_close_reads,
+	.reads_left	= perfctr_arm64_reads_left,
 };

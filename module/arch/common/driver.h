@@ -243,6 +243,9 @@ struct perfctr_arch {
 	 */
 	bool (*close_reads)(void);
 
+	/* True if close_reads has something to end; NULL: never.  See hide.h. */
+	bool (*reads_left)(void);
+
 	/* See perfctr_remembers; NULL: the architecture never sets it. */
 	void (*switching)(bool on);
 	void (*user_ran)(void);

@@ -3,8 +3,8 @@
  * The isolation policy: no thread may see the counts of another.
  *
  * With isolation, counters stop when their owner is switched out, and are cleared before
- * another thread can read them.  On x86 and arm64 that is so only while a process could look at
- * them: see arch/x86/rdpmc.h and arch/arm64/pmuserenr.c.  Otherwise they run on.
+ * another thread can read them.  On x86, arm64 and RISC-V that is so only while a process
+ * could look at them: see arch/x86/rdpmc.h and hide.c.  Otherwise they run on.
  *
  * Without isolation, a-mode counters always keep running for the threads that follow.  A
  * switch then writes fewer registers, which suits a machine with one user.

@@ -4,6 +4,7 @@
 #define VPERFCTR_RISCV_H
 
 #include "../common/claim.h"
+#include "../common/hide.h"
 
 /*
  * riscv-pmu.c: true if perf has a driver of this CPU's counters; true if it uses this counter
@@ -24,15 +25,5 @@ u64 perfctr_riscv_ours(void);
  * CPU.  Context: interrupts disabled.
  */
 bool perfctr_riscv_perf_overflowed(void);
-
-/*
- * sbi-pmu.c: let the counts of all states that are resumed now, up to now, be visible no more.
- *
- * Context: may sleep.
- */
-void perfctr_riscv_hide_counts(void);
-
-/* scounteren.c: true if resume must hide what the counters held.  Context: as for resume. */
-bool perfctr_riscv_must_hide(void);
 
 #endif /* VPERFCTR_RISCV_H */

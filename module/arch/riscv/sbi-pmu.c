@@ -13,9 +13,8 @@
  * differences.  Each CPU knows which event each counter has, and which of them run.  A resume
  * calls the firmware only for the counters where that differs from its control.
  *
- * Counters that keep running hold counts of other threads.  perfctr_riscv_must_hide() says
- * whether any process could see them.  Then each resume stops all counters, and starts its own
- * from zero.
+ * Counters that keep running hold counts of other threads.  While a process could look at them
+ * (perfctr_hides), each resume stops all counters, and starts its own from zero.
  *
  * i-mode counters always stop with their owner.  The page's `start` keeps their value
  * until they are resumed.
@@ -808,7 +807,7 @@ static void sbi_open_held(void)
 
 	if (!perfctr_may_read(&cpu->own.reader))
 		return;
-	if (perfctr_riscv_must_hide())
+	if (READ_ONCE(perfctr_hides))
 		restart_counters(cpu, 0, 0);
 	open_user(cpu);
 }
@@ -875,7 +874,7 @@ static void sbi_resume(struct perfctr_cpu_state *state)
 	}
 	WRITE_ONCE(cpu->running, state);
 	smp_mb();	/* pairs with perfctr_mm_added(): it finds the state, or it is seen */
-	hide = perfctr_riscv_must_hide();
+	hide = READ_ONCE(perfctr_hides);
 	if (unlikely(perfctr_may_read(&cpu->own.reader)))
 		cstatus |= VPERFCTR_CSTATUS_RDPMC;
 
@@ -987,7 +986,7 @@ static void hide_here(void *unused)
 	perfctr_tell_restarted(state);
 }
 
-void perfctr_riscv_hide_counts(void)
+void perfctr_hide_counts(void)
 {
 	on_each_cpu_cond(counts, hide_here, NULL, 1);
 }
@@ -1004,10 +1003,16 @@ static int sbi_begin(unsigned int cpu)
 	return perfctr_claim_begin(cpu);
 }
 
+static void sbi_end(void)
+{
+	perfctr_hide_end();
+	perfctr_claim_end();
+}
+
 static const struct perfctr_driver perfctr_riscv_sbi = {
 	.probe		= sbi_probe,
 	.begin		= sbi_begin,
-	.end		= perfctr_claim_end,
+	.end		= sbi_end,
 	.check_control	= sbi_check_control,
 	.ops.suspend	= sbi_suspend,
 	.ops.resume	= sbi_resume,

@@ -16,14 +16,14 @@
 
 bool perfctr_isolate = true;
 /* With isolation some process has mapped a page.  Counters keep their values likewise without. */
-bool perfctr_arm64_hides = true;
+bool perfctr_hides = true;
 static bool may_read, others_may;
 
 /* The mm of all threads. */
 struct mm_struct { char unused; };
 static struct mm_struct the_mm, other_mm;
 
-void perfctr_arm64_users_exit(void)
+void perfctr_hide_end(void)
 {
 }
 
@@ -32,13 +32,18 @@ bool perfctr_arm64_close_reads(void)
 	return false;
 }
 
-/* As pmuserenr.c, which does more later. */
+bool perfctr_arm64_reads_left(void)
+{
+	return false;
+}
+
+/* As left-open.c, which does more later. */
 static unsigned int nr_left_open;
 
 void perfctr_arm64_left_open(void)
 {
 	nr_left_open++;
-	perfctr_arm64_hides = true;
+	perfctr_hides = true;
 }
 
 bool perfctr_may_read(struct mm_struct **reader)
@@ -201,7 +206,7 @@ static void start_machine(unsigned int version, unsigned int nr, bool isolate)
 	unsigned int i;
 
 	perfctr_isolate = isolate;
-	perfctr_arm64_hides = isolate;
+	perfctr_hides = isolate;
 	model_init(version, nr);
 	memset(&perfctr_cpu_info, 0, sizeof(perfctr_cpu_info));
 	perfctr_driver = driver;
@@ -662,7 +667,7 @@ static void check_hidden(void)
 {
 	unsigned int i;
 
-	ck_assert(perfctr_arm64_hides);
+	ck_assert(perfctr_hides);
 	for (i = 0; i < MODEL_CTRS; i++)
 		ck_assert_uint_eq(model.cpu[0].counter[i], 0);
 }
@@ -693,7 +698,7 @@ START_TEST(vcpu_of_ended_reader)
 	model_load_vcpu();
 	if (_i & 1)
 		close_user(&the_mm);	/* the page is unmapped before */
-	perfctr_arm64_hides = true;	/* it was, by the reader's page */
+	perfctr_hides = true;	/* it was, by the reader's page */
 	perfctr_cpu_suspend(&reader.state);
 	may_read = false;
 	check_hidden();
@@ -776,7 +781,7 @@ START_TEST(register_writes)
 
 	start_machine(4, 6, _i != 1);
 	if (_i == 2)
-		perfctr_arm64_hides = false;
+		perfctr_hides = false;
 	add_counter(&t, 0, P | INSNS, 0);
 	add_counter(&t, 1, P | 0x11, 0);
 	add_counter(&t, CYCLES, P, 0);
