@@ -25,6 +25,9 @@
 #define has_perf()		true
 #define has_rdpmc()		true
 
+/* True if perf cannot give a process the right to read counters while CPUs are counted. */
+#define CPUS_STAY_HIDDEN	true
+
 static inline void adapt_ctr(struct vperfctr_ctr *ctr)
 {
 	(void)ctr;

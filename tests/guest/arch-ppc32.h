@@ -75,6 +75,9 @@ static inline bool valid_evntsel(u64 evntsel, bool fixed)
 #define RDPMC_FREE_SIGNAL	0
 #define RDPMC_WITHOUT_COUNTING	true
 
+/* True if no thread can read counters while CPUs are counted, or all threads may. */
+#define CPUS_STAY_HIDDEN	(!has_rdpmc() || !has(VPERFCTR_FEATURE_ISOLATE))
+
 /* Read a counter, with the same number of instructions for each. */
 static inline u64 rdpmc(u32 map)
 {

@@ -251,12 +251,43 @@ START_TEST(errors)
 }
 END_TEST
 
+/* With isolation, no thread sees what the counters of its CPU count for a set. */
+START_TEST(hidden_from_threads)
+{
+	struct vperfctr *v;
+	u64 value;
+
+	assert_ok(vperfctr_open_cpus(&v, NULL, 0));
+	assert_ok(start(v));
+	pin(0);
+	if (has(VPERFCTR_FEATURE_ISOLATE))
+		ck_assert_int_ne(try_rdpmc(0, &value), 0);
+	vperfctr_close(v);
+}
+END_TEST
+
+/* Where nothing can keep threads from reading counters, CPUs are not counted. */
+START_TEST(refused)
+{
+	struct vperfctr *v = (void *)1;
+
+	ck_assert(!CPUS_STAY_HIDDEN);
+	assert_errno(vperfctr_open_cpus(&v, NULL, 0), EOPNOTSUPP);
+	ck_assert_ptr_null(v);
+}
+END_TEST
+
 static void add(TCase *tc)
 {
+	if (!has(VPERFCTR_FEATURE_CPUS)) {
+		tcase_add_test(tc, refused);
+		return;
+	}
 	tcase_add_test(tc, all_cpus);
 	tcase_add_test(tc, a_mask);
 	tcase_add_test(tc, pages);
 	tcase_add_test(tc, pages_are_consistent);
+	tcase_add_test(tc, hidden_from_threads);
 	tcase_add_test(tc, errors);
 }
 

@@ -408,7 +408,8 @@ struct vperfctr_attach {
  *
  *	EPERM	the caller has neither
  *	EOPNOTSUPP  there is no VPERFCTR_FEATURE_CPUS: there are no counters, or the module
- *		isolates and cannot keep perf from letting user mode read them
+ *		isolates and cannot keep user mode from reading them, or perf from
+ *		letting it
  *	EINVAL	nrwords is 0 or greater than VPERFCTR_CPUS_MAX_WORDS, or there is no CPU
  *		in the set
  *	ENODEV	the set has a CPU that VPERFCTR_CPUS does not report

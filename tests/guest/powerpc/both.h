@@ -66,9 +66,6 @@ static inline bool valid_aux(const struct vperfctr_ctr *ctr, const u64 *register
 /* False: in /proc/interrupts, function calls share a line with other messages. */
 #define CALLS_ARE_SHOWN		false
 
-/* True if perf cannot give a process the right to read counters while CPUs are counted. */
-#define CPUS_STAY_HIDDEN	true
-
 /* True if one register starts and stops all counters: they then agree in kernel mode. */
 static inline bool have_global_ctrl(void)
 {

@@ -142,7 +142,9 @@ static int ppc32_probe(void)
 	pmu.reads = processor->reads ? VPERFCTR_CSTATUS_RDPMC : 0;
 
 	info->cpu_type = VPERFCTR_CPU_PPC32;
-	info->features = VPERFCTR_FEATURE_RDTSC | VPERFCTR_FEATURE_CPUS |
+	/* Where user mode can read counters, all processes would see what they count for a CPU. */
+	info->features = VPERFCTR_FEATURE_RDTSC |
+			 (processor->reads && perfctr_isolate ? 0 : VPERFCTR_FEATURE_CPUS) |
 			 (processor->reads ? VPERFCTR_FEATURE_RDPMC : 0) |
 			 (perfctr_isolate ? VPERFCTR_FEATURE_ISOLATE : 0);
 	info->nrkinds = 1;
