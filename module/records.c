@@ -34,12 +34,12 @@
 #include <linux/sched.h>
 #include <linux/spinlock.h>
 #include <linux/string.h>
-#include <linux/timex.h>
 #include <linux/vmalloc.h>
 #include <linux/workqueue.h>
 
 #include "buffer.h"
 #include "compat/file-path.h"
+#include "compat/tsc.h"
 #include "compat/workqueue.h"
 #include "family.h"
 #include "kernel-frame.h"
@@ -274,7 +274,7 @@ static struct item *make_record(const struct vperfctr_sampler *sampler, u16 type
 	item->rec.type = type;
 	item->rec.pid = sampler->pid;
 	item->rec.tid = sampler->tid;
-	item->rec.tsc = get_cycles();
+	item->rec.tsc = perfctr_get_tsc();
 	item->discarded = false;
 	item->path = NULL;
 	item->name[0] = '\0';

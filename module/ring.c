@@ -34,6 +34,7 @@
 #include "alloc.h"
 #include "buffer.h"
 #include "compat/atomic.h"
+#include "compat/tsc.h"
 #include "kernel-frame.h"
 #include "overflow.h"
 #include "permission.h"
@@ -344,7 +345,7 @@ static __always_inline void fill_sample(const struct vperfctr_state *st,
 	sample->pid = sampler->pid;
 	sample->tid = sampler->tid;
 	sample->ip = ip;
-	sample->tsc = get_cycles();
+	sample->tsc = perfctr_get_tsc();
 	sample->overflow = overflow.ctrs;
 	sample->dropped = unlikely(atomic64_read(&ring->untold)) ?
 			  atomic64_xchg(&ring->untold, 0) : 0;

@@ -595,6 +595,14 @@ void msleep(unsigned int ms)
 		;
 }
 
+void wait_for_upper_tsc(void)
+{
+#if defined(__powerpc__) && !defined(__powerpc64__)
+	while (!(rdtsc() >> 32))
+		msleep(1000);
+#endif
+}
+
 /* ---- interrupts ------------------------------------------------------------ */
 
 #define WORKERS		"/sys/devices/virtual/workqueue/cpumask"

@@ -299,6 +299,13 @@ bool is_debug_kernel(void);
 bool is_kcsan_kernel(void);
 void msleep(unsigned int ms);
 
+/*
+ * On 32-bit PowerPC, wait until the TSC needs its upper half, so that a test sees a time which
+ * lacks it.  Elsewhere the kernel has no function that returns the lower half only.  The machine
+ * sleeps for three minutes at most, and the emulator skips these.
+ */
+void wait_for_upper_tsc(void);
+
 /* ---- interrupts ------------------------------------------------------------ */
 
 /*

@@ -1395,6 +1395,7 @@ static void add(TCase *tc)
 int main(int argc, char **argv)
 {
 	open_device();
+	wait_for_upper_tsc();
 	if (argc > 1 && !strcmp(argv[1], "kernel"))
 		return run_tests("ring-kernel", add_kernel);
 	return run_tests("ring", add);

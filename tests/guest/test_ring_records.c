@@ -45,6 +45,7 @@ static struct rec *recs;
 static unsigned int nrecs;
 static struct { u32 pid; u64 ip, tsc; } samples[4096];
 static unsigned int nsamples;
+static u64 begun;		/* the time before the test has made its ring */
 
 #define MAX_RECS 1024
 
@@ -54,6 +55,7 @@ static void setup(void)
 	recs = shared_memory(MAX_RECS * sizeof(*recs));
 	nrecs = 0;
 	nsamples = 0;
+	begun = rdtsc();
 	fd = open_state(0);
 }
 
@@ -126,7 +128,9 @@ static void read_ring(void)
 		if (slot(n)->slots > head - n)
 			break;
 		ck_assert_uint_lt(nrecs, MAX_RECS);
-		assemble(n, &recs[nrecs++]);
+		assemble(n, &recs[nrecs]);
+		ck_assert_uint_gt(recs[nrecs].r.tsc, begun);
+		ck_assert_uint_lt(recs[nrecs++].r.tsc, rdtsc());
 		n += slot(n)->slots - 1;
 	}
 	assert_ok(call(fd, VPERFCTR_CONSUME, (void *)(uintptr_t)(n - ring.page->tail)));
@@ -612,5 +616,6 @@ int main(void)
 
 	sprintf(known, "%s/known", dirname(self));
 	open_device();
+	wait_for_upper_tsc();
 	return run_tests("ring-records", add);
 }
