@@ -11,6 +11,9 @@
 
 #define VPERFCTR_DEVICE	"/dev/vperfctr"
 
+/* Without it, a 32-bit program cannot use files with large inode numbers. */
+_Static_assert(sizeof(off_t) == 8, "compile with -D_FILE_OFFSET_BITS=64");
+
 #pragma GCC visibility push(hidden)
 
 struct vperfctr_handle {

@@ -22,7 +22,7 @@ LD ?= ld
 OBJCOPY ?= objcopy
 warnings := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes
 incs := -I$(library)include -I$(library)../include/uapi
-flags := -std=gnu11 $(warnings) $(incs) -D_GNU_SOURCE -fPIC -MMD -MP
+flags := -std=gnu11 $(warnings) $(incs) -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -fPIC -MMD -MP
 
 # The header has the version.  The soname changes when old programs break.
 version := $(shell sed -n 's/^.define VPERFCTR_VERSION[[:space:]]*"\(.*\)"/\1/p' \

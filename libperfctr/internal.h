@@ -10,10 +10,14 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/types.h>
 
 /* In this order: <linux/perfctr.h> is an error after <linux/vperfctr.h>. */
 #include <libperfctr.h>
 #include "kernel.h"
+
+/* As libvperfctr: see its internal.h. */
+_Static_assert(sizeof(off_t) == 8, "compile with -D_FILE_OFFSET_BITS=64");
 
 #define MAX_CTRS	18	/* of perfctr's arrays */
 

@@ -78,7 +78,7 @@ setup(
         Extension(
             "vperfctr._vperfctr",
             ["module.c"],
-            define_macros=[("_GNU_SOURCE", None)],
+            define_macros=[("_GNU_SOURCE", None), ("_FILE_OFFSET_BITS", "64")],
             py_limited_api=True,
         )
     ],

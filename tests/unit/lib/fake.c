@@ -40,20 +40,20 @@ struct state {
 
 static struct state *live;
 
-int __real_open(const char *path, int flags, ...);
+int __real_open64(const char *path, int flags, ...);
 long __real_syscall(long number, ...);
-FILE *__real_fopen(const char *path, const char *mode);
+FILE *__real_fopen64(const char *path, const char *mode);
 int __real_ioctl(int fd, unsigned long request, ...);
-void *__real_mmap(void *addr, size_t len, int prot, int flags, int fd, off_t off);
+void *__real_mmap64(void *addr, size_t len, int prot, int flags, int fd, off_t off);
 
 int __real_ppoll(struct pollfd *fds, nfds_t nr, const struct timespec *timeout,
 		 const sigset_t *mask);
 
-int __wrap_open(const char *path, int flags, ...);
+int __wrap_open64(const char *path, int flags, ...);
 long __wrap_syscall(long number, ...);
-FILE *__wrap_fopen(const char *path, const char *mode);
+FILE *__wrap_fopen64(const char *path, const char *mode);
 int __wrap_ioctl(int fd, unsigned long request, ...);
-void *__wrap_mmap(void *addr, size_t len, int prot, int flags, int fd, off_t off);
+void *__wrap_mmap64(void *addr, size_t len, int prot, int flags, int fd, off_t off);
 int __wrap_ppoll(struct pollfd *fds, nfds_t nr, const struct timespec *timeout,
 		 const sigset_t *mask);
 int __wrap_sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set);
@@ -96,7 +96,7 @@ int fake_device_fd(void)
 	return -1;
 }
 
-int __wrap_open(const char *path, int flags, ...)
+int __wrap_open64(const char *path, int flags, ...)
 {
 	if (strcmp(path, "/dev/vperfctr")) {
 		va_list ap;
@@ -105,7 +105,7 @@ int __wrap_open(const char *path, int flags, ...)
 		va_start(ap, flags);
 		mode = flags & O_CREAT ? va_arg(ap, int) : 0;
 		va_end(ap);
-		return __real_open(path, flags, mode);
+		return __real_open64(path, flags, mode);
 	}
 	if (flags != (O_RDONLY | O_CLOEXEC))
 		abort();
@@ -165,7 +165,7 @@ static FILE *open_cpu_file(const char *path)
 }
 
 /* Show the name that the kernel gives to the mapping of a state. */
-FILE *__wrap_fopen(const char *path, const char *mode)
+FILE *__wrap_fopen64(const char *path, const char *mode)
 {
 	char line[4096], *name;
 	FILE *real, *shown;
@@ -175,7 +175,7 @@ FILE *__wrap_fopen(const char *path, const char *mode)
 		return shown;
 	if (fake.suid_dumpable && !strcmp(path, "/proc/sys/fs/suid_dumpable"))
 		return show(fake.suid_dumpable);
-	real = __real_fopen(path, mode);
+	real = __real_fopen64(path, mode);
 	if (!real || strcmp(path, "/proc/self/maps"))
 		return real;
 	shown = tmpfile();
@@ -208,15 +208,15 @@ static void *map_ring(void *addr, size_t len, int prot, int flags, int fd)
 		abort();
 	errno = EINVAL;
 	return !size || len != size ? MAP_FAILED :
-	       __real_mmap(NULL, len, prot, flags, fd, RING_AT);
+	       __real_mmap64(NULL, len, prot, flags, fd, RING_AT);
 }
 
-void *__wrap_mmap(void *addr, size_t len, int prot, int flags, int fd, off_t off)
+void *__wrap_mmap64(void *addr, size_t len, int prot, int flags, int fd, off_t off)
 {
 	if (fd >= 0 && is_fd(fd, CPUS_NAME) && off == VPERFCTR_RING_OFFSET)
 		return map_ring(addr, len, prot, flags, fd);
 	if (fd < 0 || !is_fd(fd, STATE_NAME))
-		return __real_mmap(addr, len, prot, flags, fd, off);
+		return __real_mmap64(addr, len, prot, flags, fd, off);
 	if (off == VPERFCTR_RING_OFFSET)
 		return map_ring(addr, len, prot, flags, fd);
 	if (fails(FAKE_MMAP))
@@ -224,7 +224,7 @@ void *__wrap_mmap(void *addr, size_t len, int prot, int flags, int fd, off_t off
 	if (addr || len != (size_t)sysconf(_SC_PAGESIZE) || prot != PROT_READ ||
 	    flags != MAP_SHARED || off)
 		abort();
-	return __real_mmap(addr, len, prot, flags, fd, off);
+	return __real_mmap64(addr, len, prot, flags, fd, off);
 }
 
 /* ---- other threads --------------------------------------------------------- */
@@ -414,7 +414,7 @@ static int new_state(int32_t tid)
 
 	if (ftruncate(fd, STATE_SIZE))
 		abort();
-	s = __real_mmap(NULL, STATE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	s = __real_mmap64(NULL, STATE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	s->tid = tid;
 	s->owner = getpid();
 	s->thread = fake.thread;
@@ -478,7 +478,7 @@ static int dev_open(const struct vperfctr_open *arg)
 /* Map the state of this descriptor, which may have come from another process. */
 static struct state *state_of(int fd)
 {
-	struct state *s = __real_mmap(NULL, STATE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	struct state *s = __real_mmap64(NULL, STATE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
 	if (s == MAP_FAILED)
 		abort();
@@ -489,7 +489,7 @@ static struct state *state_of(int fd)
 
 static struct vperfctr_ring_page *ring_of(int fd, size_t size)
 {
-	void *ring = __real_mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, RING_AT);
+	void *ring = __real_mmap64(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, RING_AT);
 
 	if (ring == MAP_FAILED)
 		abort();
@@ -1101,7 +1101,7 @@ void fake_reset(void)
 {
 	memset(&fake, 0, sizeof(fake));
 	if (!fake_seen)
-		fake_seen = __real_mmap(NULL, sizeof(*fake_seen), PROT_READ | PROT_WRITE,
+		fake_seen = __real_mmap64(NULL, sizeof(*fake_seen), PROT_READ | PROT_WRITE,
 					MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	memset(fake_seen, 0, sizeof(*fake_seen));
 	fake.state_fd = -1;

@@ -95,6 +95,27 @@ START_TEST(soname)
 }
 END_TEST
 
+/* Functions that a 32-bit program must not call: it would fail at 2 GiB. */
+#define OF_32_BITS \
+	"open|openat|creat|fopen|freopen|tmpfile|fseeko|ftello|lseek|pread|pwrite|mmap|f?truncate|" \
+	"fallocate|l?stat|fstat|fstatat|mko?stemp|readdir|scandir|sendfile|[gs]etrlimit|nftw|glob"
+
+/*
+ * A 32-bit program has offsets of 64 bits: functions whose names say so are called, on each
+ * architecture.
+ */
+START_TEST(large_files)
+{
+	static const char *const files[] = { "libvperfctr.so", "libvperfctr-event.so", "../bin/perfex" };
+	size_t i;
+
+	for (i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+		ck_assert_str_eq(run("nm -u %s/%s | sed 's/^ *[Uw] //; s/@.*//' | grep -Ex '" OF_32_BITS "' || true",
+				     LIB, files[i]), "");
+	ck_assert_str_ne(run("nm -u " LIB "/../bin/perfex | grep 'open64' || true"), "");
+}
+END_TEST
+
 /* libvperfctr has one variable, the kept descriptor: all other data belongs to handles. */
 START_TEST(variables)
 {
@@ -259,6 +280,7 @@ static Suite *suite(void)
 	tcase_add_loop_test(t, exported, 0, NR_LIBRARIES);
 	tcase_add_loop_test(t, declared, 0, NR_LIBRARIES);
 	tcase_add_loop_test(t, soname, 0, NR_LIBRARIES);
+	tcase_add_test(t, large_files);
 	tcase_add_test(t, variables);
 	tcase_add_loop_test(t, pkg_config, 0, NR_LIBRARIES);
 	tcase_add_loop_test(t, manual, 0, NR_LIBRARIES);

@@ -48,14 +48,14 @@ static const char *const no_device = "/dev/vperfctr-of-no-test";
 
 long __real_syscall(long number, ...);
 long __wrap_syscall(long number, ...);
-int __real_open(const char *path, int flags, ...);
-int __wrap_open(const char *path, int flags, ...);
+int __real_open64(const char *path, int flags, ...);
+int __wrap_open64(const char *path, int flags, ...);
 ssize_t __real_read(int fd, void *buf, size_t size);
 ssize_t __wrap_read(int fd, void *buf, size_t size);
 int __real_ioctl(int fd, unsigned long request, ...);
 int __wrap_ioctl(int fd, unsigned long request, ...);
-void *__real_mmap(void *addr, size_t len, int prot, int flags, int fd, off_t off);
-void *__wrap_mmap(void *addr, size_t len, int prot, int flags, int fd, off_t off);
+void *__real_mmap64(void *addr, size_t len, int prot, int flags, int fd, off_t off);
+void *__wrap_mmap64(void *addr, size_t len, int prot, int flags, int fd, off_t off);
 
 static long refuse(int err)
 {
@@ -102,11 +102,11 @@ long __wrap_syscall(long number, ...)
 			  (int)arg[3]);
 }
 
-int __wrap_open(const char *path, int flags, ...)
+int __wrap_open64(const char *path, int flags, ...)
 {
 	if (strcmp(path, "/dev/vperfctr"))
-		return __real_open(path, flags, 0600);
-	return k.device ? (int)refuse(k.device) : __real_open(no_device, flags, 0600);
+		return __real_open64(path, flags, 0600);
+	return k.device ? (int)refuse(k.device) : __real_open64(no_device, flags, 0600);
 }
 
 /* Return: the event of a descriptor that leads a group, or k.nr. */
@@ -152,14 +152,14 @@ int __wrap_ioctl(int fd, unsigned long request, ...)
 	return 0;
 }
 
-void *__wrap_mmap(void *addr, size_t len, int prot, int flags, int fd, off_t off)
+void *__wrap_mmap64(void *addr, size_t len, int prot, int flags, int fd, off_t off)
 {
 	struct perf_event_mmap_page *page;
 	unsigned int i;
 
 	if (fd < 0)
-		return __real_mmap(addr, len, prot, flags, fd, off);
-	page = __real_mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		return __real_mmap64(addr, len, prot, flags, fd, off);
+	page = __real_mmap64(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	page->cap_user_time = k.clock;
 	page->time_mult = 500;
 	page->time_shift = 10;

@@ -21,9 +21,9 @@
 #define THREADS	8
 #define ROUNDS	200
 
-int __wrap_open(const char *path, int flags, ...);
+int __wrap_open64(const char *path, int flags, ...);
 int __wrap_ioctl(int fd, unsigned long request, ...);
-void *__wrap_mmap(void *addr, size_t size, int prot, int flags, int fd, off_t offset);
+void *__wrap_mmap64(void *addr, size_t size, int prot, int flags, int fd, off_t offset);
 
 static const struct vperfctr_info sandy_bridge = {
 	.size = sizeof(sandy_bridge), .abi_version = VPERFCTR_ABI_VERSION,
@@ -32,7 +32,7 @@ static const struct vperfctr_info sandy_bridge = {
 	.cpu_name = "Fake",
 };
 
-int __wrap_open(const char *path, int flags, ...)
+int __wrap_open64(const char *path, int flags, ...)
 {
 	(void)path;
 	(void)flags;
@@ -83,11 +83,11 @@ int __wrap_ioctl(int fd, unsigned long request, ...)
 	}
 }
 
-void *__real_mmap(void *addr, size_t size, int prot, int flags, int fd, off_t offset);
+void *__real_mmap64(void *addr, size_t size, int prot, int flags, int fd, off_t offset);
 
-void *__wrap_mmap(void *addr, size_t size, int prot, int flags, int fd, off_t offset)
+void *__wrap_mmap64(void *addr, size_t size, int prot, int flags, int fd, off_t offset)
 {
-	return __real_mmap(addr, size, prot, flags, fd, offset);
+	return __real_mmap64(addr, size, prot, flags, fd, offset);
 }
 
 /* Each event by a name of each sort, libpfm4's included, which is initialised by the first. */

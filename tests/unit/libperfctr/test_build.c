@@ -63,6 +63,15 @@ START_TEST(exported)
 }
 END_TEST
 
+/* A 32-bit program has offsets of 64 bits. */
+START_TEST(large_files)
+{
+	ck_assert_str_eq(output_of("nm -u " LIB "/libperfctr.so | sed 's/^ *[Uw] //; s/@.*//' | "
+				   "grep -Ex 'open|openat|fopen|mmap|pread|l?stat|fstat' || true"), "");
+	ck_assert_str_ne(output_of("nm -u " LIB "/libperfctr.so | grep 'open64' || true"), "");
+}
+END_TEST
+
 START_TEST(soname)
 {
 	ck_assert_ptr_nonnull(strstr(output_of("readelf -d " LIB "/libperfctr.so"),
@@ -169,6 +178,7 @@ int main(void)
 	tcase_set_timeout(tc, 60);
 	suite_add_tcase(suite, tc);
 	tcase_add_test(tc, exported);
+	tcase_add_test(tc, large_files);
 	tcase_add_test(tc, soname);
 	tcase_add_loop_test(tc, headers, 0, sizeof(compilers) / sizeof(compilers[0]));
 	tcase_add_test(tc, both_headers);

@@ -28,7 +28,7 @@ static struct {
 	unsigned int affinity, countable;	/* CPUs; 0: all can count */
 } kernel;
 
-int __wrap_open(const char *path, int flags, ...);
+int __wrap_open64(const char *path, int flags, ...);
 int __wrap_ioctl(int fd, unsigned long cmd, void *arg);
 /* The processor of this machine does not matter. */
 static int is_p4;
@@ -42,7 +42,7 @@ int __wrap___perfctr_is_p4(void)
 int __wrap_sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set);
 int __wrap_sched_setaffinity(pid_t pid, size_t size, const cpu_set_t *set);
 
-int __wrap_open(const char *path, int flags, ...)
+int __wrap_open64(const char *path, int flags, ...)
 {
 	(void)flags;
 	ck_assert_str_eq(path, "/dev/vperfctr");

@@ -20,6 +20,9 @@
 
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 
+/* Without it, 32-bit perfex opens no file of 2 GiB. */
+_Static_assert(sizeof(off_t) == 8, "compile with -D_FILE_OFFSET_BITS=64");
+
 /* ---- errors: one line each, printed by main() -------------------------- */
 
 struct error {
