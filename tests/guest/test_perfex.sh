@@ -505,6 +505,16 @@ check "status without rights" $? 125
 check "lines without rights" "$(lines "$tmp/err")" 1
 chmod 660 /dev/vperfctr
 
+# of 32 bits, too: files that are larger than 2 GiB, and users by their numbers
+if [ $maker != ppc32 ]; then	# there is no dd
+	dd if=/dev/zero of="$tmp/big" bs=1 count=0 seek=3221225472 2> "$tmp/err"
+	run report -i "$tmp/big"
+	check "a file of 3 GiB" "$(grep -c "big' is not a file of perfex" "$tmp/err")" 1
+	rm -f "$tmp/big"
+fi
+run --user=1000 -e instructions:u sh -c 'exit 7'
+check "status of the command of user 1000" "$status" 7
+
 # children of a command are counted with it, unless --no-inherit is given
 tree="'$known'; '$known' 2; :"
 run -e instructions:u sh -c "$tree"

@@ -26,17 +26,17 @@ static struct {
 } user;
 
 /* Return: the number, or -1 if the text is something else. */
-static long parse_id(const char *text)
+static int64_t parse_id(const char *text)
 {
+	uint64_t id;
 	char *end;
-	long id;
 
 	if (!*text || strspn(text, "0123456789") != strlen(text))
 		return -1;
 	errno = 0;
-	id = strtol(text, &end, 10);
+	id = strtoull(text, &end, 10);
 	/* The last one stands for no user. */
-	return errno || id >= (long)UINT32_MAX ? -1 : id;
+	return errno || id >= UINT32_MAX ? -1 : (int64_t)id;
 }
 
 /* Return: who has started the program by which perfex became root, as sudo and others say. */
@@ -72,7 +72,7 @@ static int find_groups(struct error *e)
 int user_choose(const char *name, struct error *e)
 {
 	const struct passwd *pw;
-	long id;
+	int64_t id;
 
 	if (!name)
 		name = find_caller();

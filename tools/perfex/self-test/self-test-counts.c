@@ -212,18 +212,18 @@ static enum outcome check_excess(struct self_test *t)
 	const unsigned int cpu = pin_to_first(t, &kind);
 	uint64_t interrupts, count, expected;
 	struct counting c;
-	double began;
-	long n;
+	double began, wanted;
+	unsigned long n;
 
 	require_modes(t, kind);
 	start_one(t, kind, &c);
 	began = now();
 	known_loop(LOOP);
 	/* Some tenths of a second, whatever the speed. */
-	n = (long)((double)LOOP * 0.3 / (now() - began + 1e-9));
-	n = n < (long)LOOP ? (long)LOOP : n > 1000000000 ? 1000000000 : n;
+	wanted = (double)LOOP * 0.3 / (now() - began + 1e-9);
+	n = wanted < LOOP ? LOOP : wanted > 1e9 ? 1000000000 : (unsigned long)wanted;
 	interrupts = interrupts_of(cpu, NULL);
-	count_loop(t, &c, (unsigned long)n, 1, &count);
+	count_loop(t, &c, n, 1, &count);
 	interrupts = interrupts_of(cpu, NULL) - interrupts;
 	stop_counting(&c);
 	expected = 2 * (uint64_t)n;
