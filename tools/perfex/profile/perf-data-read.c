@@ -500,7 +500,7 @@ static void write_end_of(struct converter *c)
 		uint64_t counts[MAX_SAMPLED];
 	} end = {
 		.r = {
-			.samples = c->records.samples, .dropped = c->records.dropped, .lost = c->records.lost,
+			.samples = c->records.samples, .dropped = c->records.dropped, .lost = perf_records_lost(&c->records),
 			.elapsed = c->records.last > c->records.first ? c->records.last - c->records.first : 0, .nr = c->records.nrevents,
 		},
 	};

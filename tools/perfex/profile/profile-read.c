@@ -1326,6 +1326,7 @@ static int read_file_of(struct reader *in, struct profile *p, const char *name, 
 		in->f = perf_data_convert(in->f, name, e);
 		if (!in->f)
 			return -1;
+		p->of_perf = true;
 	}
 	ret = read_header(in, e);
 	if (!ret) {

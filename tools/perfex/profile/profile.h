@@ -165,7 +165,8 @@ struct profile {
 	size_t nrsystem;	/* where user mode entered the kernel, in which they were */
 
 	uint64_t dropped;	/* overflows without a sample */
-	uint64_t lost;		/* records of mappings and tasks that are missing */
+	uint64_t lost;		/* records of mappings and tasks that are missing, or: */
+	bool of_perf;		/* the file is perf.data, and samples are missing */
 	bool complete;		/* the recording was not cut off: */
 	uint64_t tsc, elapsed;
 };

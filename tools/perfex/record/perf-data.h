@@ -64,6 +64,8 @@ struct perf_data_build_id {
 #define PERF_DATA_MISC_BUILD_ID	(1U << 14)
 /* of PERF_RECORD_COMM: the name is that of an executed file */
 #define PERF_DATA_MISC_EXEC	(1U << 13)
+/* of PERF_DATA_LOST_SAMPLES: a program for BPF has refused them */
+#define PERF_DATA_MISC_FILTERED	(1U << 15)
 
 enum perf_data_record {
 	PERF_DATA_LOST_SAMPLES = 13,

@@ -432,7 +432,7 @@ void perf_records_convert(struct perf_records *c, const struct perf_event_header
 
 	switch (h->type) {
 	case PERF_RECORD_SAMPLE:
-		c->lost += !convert_sample(c, h, b);
+		c->unusable += !convert_sample(c, h, b);
 		break;
 	case PERF_RECORD_MMAP:
 	case PERF_RECORD_MMAP2:
@@ -453,8 +453,9 @@ void perf_records_convert(struct perf_records *c, const struct perf_event_header
 		c->throttled++;
 		break;
 	case PERF_DATA_LOST_SAMPLES:
-		if (bytes_get64(&b, &n))
-			c->lost += n;
+		/* Those that a filter has refused are not lost. */
+		if (!(h->misc & PERF_DATA_MISC_FILTERED) && bytes_get64(&b, &n))
+			c->lost_samples += n;
 		break;
 	case PERF_DATA_KSYMBOL:
 		convert_symbol(c, b);
@@ -462,6 +463,20 @@ void perf_records_convert(struct perf_records *c, const struct perf_event_header
 	default:
 		break;
 	}
+}
+
+/*
+ * Since Linux 6.0, the kernel also counts the lost samples of each event.  perf asks for that, and
+ * writes these numbers at its end: the losses that the ring has told before are among them.
+ */
+uint64_t perf_records_lost(const struct perf_records *c)
+{
+	bool counted = false;
+	unsigned int i;
+
+	for (i = 0; i < c->nrevents; i++)
+		counted |= !!(c->events[i].attr.read_format & READ_LOST);
+	return c->unusable + c->lost_samples + (counted && c->lost_samples ? 0 : c->lost);
 }
 
 void perf_records_set_machine(struct perf_records *c, const char *machine)

@@ -33,7 +33,9 @@ struct perf_records {
 	bool live;			/* the processes may run still */
 	uint32_t depth;			/* of calls of user mode that are taken; 0: all */
 	uint64_t throttled;		/* times that the kernel has stopped an event until a tick */
-	uint64_t samples, dropped, lost, first, last;
+	uint64_t samples, dropped, first, last;
+	uint64_t unusable;		/* samples of virtual machines, and damaged ones */
+	uint64_t lost, lost_samples;	/* by the records of these names */
 	union {
 		struct record_sample s;
 		uint64_t words[(1 << 17) / sizeof(uint64_t)];
@@ -69,6 +71,9 @@ void perf_records_set_machine(struct perf_records *c, const char *machine);
 /* Convert a record.  b: behind its header. */
 void perf_records_convert(struct perf_records *c, const struct perf_event_header *h,
 			  struct bytes b);
+
+/* Return: samples that are missing. */
+uint64_t perf_records_lost(const struct perf_records *c);
 
 void perf_records_free(struct perf_records *c);
 

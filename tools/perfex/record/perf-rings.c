@@ -293,8 +293,9 @@ void perf_rings_drain(struct perf_rings *r)
 	struct recording *rec = r->records.rec;
 	const struct perf_records before = {
 		.samples = r->records.samples, .dropped = r->records.dropped,
-		.lost = r->records.lost, .throttled = r->records.throttled,
+		.throttled = r->records.throttled,
 	};
+	const uint64_t lost = perf_records_lost(&r->records);
 	unsigned int i;
 
 	forget_ended(r);
@@ -303,5 +304,5 @@ void perf_rings_drain(struct perf_rings *r)
 	rec->nrsamples += r->records.samples - before.samples;
 	rec->throttled += r->records.throttled - before.throttled;
 	/* A record of a task may be among those that are lost: the kernel counts them together. */
-	rec->dropped += r->records.dropped - before.dropped + r->records.lost - before.lost;
+	rec->dropped += r->records.dropped - before.dropped + perf_records_lost(&r->records) - lost;
 }

@@ -289,13 +289,15 @@ static void print_head(FILE *f, const struct profile *p)
 			thousands(buf, p->events[0].period), profile_unit(&p->events[0]),
 			p->events[0].name);
 	fprintf(f, ":\n\n%20s  samples\n", thousands(buf, p->taken));
-	fprintf(f, "%20s  %s\n", thousands(buf, p->dropped),
-		p->rate ? "shortest periods more, for which samples stand" : "dropped");
+	if (p->dropped || !p->of_perf || !p->lost)
+		fprintf(f, "%20s  %s\n", thousands(buf, p->dropped),
+			p->rate ? "shortest periods more, for which samples stand" : "dropped");
 	if (p->nrsystem)
 		fprintf(f, "%20s  samples of the kernel's work, shown where it was called\n",
 			thousands(buf, p->nrsystem));
 	if (p->lost)
-		fprintf(f, "%20s  records of mappings and tasks lost\n", thousands(buf, p->lost));
+		fprintf(f, "%20s  %s\n", thousands(buf, p->lost), p->of_perf ?
+			"samples are missing: perf has lost them" : "records of mappings and tasks lost");
 	print_counts(f, p);
 	if (!p->complete)
 		fputs("\n The recording was cut off: perfex was killed, or is still recording.\n", f);
