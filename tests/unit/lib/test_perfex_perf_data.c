@@ -651,6 +651,130 @@ START_TEST(perf_data_in_a_pipe)
 }
 END_TEST
 
+/* ---- what perf record writes ---------------------------------------------------------------- */
+
+static FILE *made;
+static struct perf_data_header made_header;
+
+/* Begin perf.data with these events, whose samples have the numbers 1, 2 and so on. */
+static void begin_perf(const struct perf_event_attr *attrs, unsigned int nr)
+{
+	const uint64_t attr_size = sizeof(*attrs) + sizeof(struct perf_data_part);
+	struct perf_data_part ids = { .size = sizeof(uint64_t) };
+	unsigned int i;
+	uint64_t id;
+
+	made_header = (struct perf_data_header){
+		.magic = PERF_DATA_MAGIC, .size = sizeof(made_header), .attr_size = attr_size,
+		.attrs = { sizeof(made_header) + nr * sizeof(id), nr * attr_size },
+	};
+	made_header.records.offset = made_header.attrs.offset + made_header.attrs.size;
+	made = fopen(in_dir("perf.data"), "w");
+	fwrite(&made_header, sizeof(made_header), 1, made);
+	for (id = 1; id <= nr; id++)
+		fwrite(&id, sizeof(id), 1, made);
+	for (i = 0; i < nr; i++) {
+		ids.offset = sizeof(made_header) + i * sizeof(id);
+		fwrite(&attrs[i], sizeof(attrs[i]), 1, made);
+		fwrite(&ids, sizeof(ids), 1, made);
+	}
+}
+
+static void put_perf(uint32_t type, uint16_t misc, unsigned int nr, const uint64_t *words)
+{
+	const struct perf_event_header h = { type, misc, (uint16_t)(sizeof(h) + nr * sizeof(*words)) };
+
+	fwrite(&h, sizeof(h), 1, made);
+	fwrite(words, sizeof(*words), nr, made);
+	made_header.records.size += h.size;
+}
+
+static void end_perf(void)
+{
+	rewind(made);
+	fwrite(&made_header, sizeof(made_header), 1, made);
+	fclose(made);
+}
+
+#define WORDS(...)	sizeof((uint64_t []){ __VA_ARGS__ }) / sizeof(uint64_t), (uint64_t []){ __VA_ARGS__ }
+#define TASK		(UINT64_C(10) << 32 | 10)
+#define FORMAT_LOST	(1 << 4)
+
+static const struct {
+	uint64_t format;
+	unsigned int in_ring, of_event;
+	const char *missing;
+} losses[] = {
+	/* The kernel counts the losses of events: those of the ring are the same ones. */
+	{ PERF_FORMAT_ID | FORMAT_LOST, 5, 7, "                   7  samples are missing: perf has lost them\n" },
+	/* perf was killed before it wrote them. */
+	{ PERF_FORMAT_ID | FORMAT_LOST, 5, 0, "                   5  samples are missing: perf has lost them\n" },
+	/* An older kernel has records of losses in the processor. */
+	{ PERF_FORMAT_ID, 5, 7, "                  12  samples are missing: perf has lost them\n" },
+	{ PERF_FORMAT_ID | FORMAT_LOST, 0, 0, "                   0  dropped\n" },
+};
+
+START_TEST(lost_samples)
+{
+	const struct perf_event_attr attr = {
+		.type = PERF_TYPE_RAW, .size = sizeof(attr), .sample_period = 1000, .read_format = losses[_i].format,
+		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID,
+	};
+
+	begin_perf(&attr, 1);
+	put_perf(PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER, WORDS(0x400000, TASK, 1, 1));
+	if (losses[_i].in_ring)
+		put_perf(PERF_RECORD_LOST, 0, WORDS(1, losses[_i].in_ring));
+	if (losses[_i].of_event)
+		put_perf(PERF_DATA_LOST_SAMPLES, 0, WORDS(losses[_i].of_event));
+	/* A filter has refused these. */
+	put_perf(PERF_DATA_LOST_SAMPLES, PERF_DATA_MISC_FILTERED, WORDS(100));
+	end_perf();
+	ck_assert_int_eq(report_perf(), 0);
+	has(out, "                   1  samples\n");
+	has(out, losses[_i].missing);
+	ck_assert_int_eq(!strstr(out, "  dropped\n"), losses[_i].in_ring != 0);
+	has_not(out, "records of mappings");
+}
+END_TEST
+
+/* perf record -e '{A,B}:S': the samples of A have the counts of both. */
+START_TEST(members_of_groups)
+{
+	struct perf_event_attr attrs[2] = {
+		{
+			.type = PERF_TYPE_RAW, .config = 1, .size = sizeof(attrs[0]), .freq = 1, .sample_freq = 1000,
+			.read_format = PERF_FORMAT_ID | PERF_FORMAT_GROUP | FORMAT_LOST | PERF_FORMAT_TOTAL_TIME_ENABLED,
+			.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID |
+				       PERF_SAMPLE_PERIOD | PERF_SAMPLE_READ,
+		},
+	};
+
+	attrs[1] = attrs[0];
+	attrs[1].config = 2;
+	attrs[1].freq = 0;
+	attrs[1].sample_freq = 0;
+	begin_perf(attrs, 2);
+	put_perf(PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER, WORDS(0x400000, TASK, 1, 1, 99, 2, 77, 100, 1, 0, 10, 2, 0));
+	put_perf(PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER, WORDS(0x400001, TASK, 2, 1, 99, 2, 78, 250, 1, 0, 10, 2, 0));
+	put_perf(PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER, WORDS(0x400002, TASK, 3, 1, 99, 2, 79, 300, 1, 0, 40, 2, 0));
+	/* An attacker has a number that is not known, and less than before. */
+	put_perf(PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER, WORDS(0x400002, TASK, 4, 1, 99, 2, 80, 5, 3, 0, 30, 2, 0));
+	/* More values than there are. */
+	put_perf(PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER, WORDS(0x400002, TASK, 5, 1, 99, 3, 81, 310, 1, 0));
+	end_perf();
+	ck_assert_int_eq(report_perf("-j"), 0);
+	has(out, "\"samples\":5,\"dropped\":297,\"lost\":1");
+	has(out, "{\"event\":\"event 4:0x1\",\"period\":1,\"samples\":3,\"weight\":300,\"count\":300,");
+	has(out, "{\"event\":\"event 4:0x2\",\"period\":1,\"samples\":2,\"weight\":40,\"count\":40,");
+	attrs[0].freq = 0;
+	begin_perf(attrs, 2);
+	end_perf();
+	ck_assert_int_eq(report_perf(), 125);
+	is_message("perf.data' has samples that read other events ({...}:S of perf) and have a fixed period");
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("perfex-perf-data");
@@ -678,6 +802,8 @@ static Suite *suite(void)
 	tcase_add_test(t, damaged_perf_data);
 	tcase_add_loop_test(t, other_perf_data, 0, 6);
 	tcase_add_test(t, perf_data_in_a_pipe);
+	tcase_add_loop_test(t, lost_samples, 0, ARRAY_SIZE(losses));
+	tcase_add_test(t, members_of_groups);
 	suite_add_tcase(s, t);
 	return s;
 }

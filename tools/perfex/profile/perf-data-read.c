@@ -106,6 +106,7 @@ static int read_attrs(struct converter *c, struct error *e)
 	uint64_t size = c->h.attr_size, nr, i;
 	struct perf_data_part ids;
 	char bytes[MAX_ATTR];
+	bool read = false;
 	size_t known;
 
 	if (size < MIN_ATTR || size > MAX_ATTR || c->h.attrs.size < size)
@@ -125,7 +126,12 @@ static int read_attrs(struct converter *c, struct error *e)
 		if (read_ids(c, &ids, (unsigned int)i, e))
 			return -1;
 		c->freq |= c->records.events[i].attr.freq;
+		read |= perf_is_read(&c->records.events[i].attr);
 	}
+	/* Weights of samples are large only beside a rate. */
+	if (read && !c->freq)
+		return fail_with(e, "'%s' has samples that read other events ({...}:S of perf) and have a fixed period, which perfex does not read: record it with -F instead of -c",
+				 c->name);
 	return 0;
 }
 
@@ -336,8 +342,6 @@ static void write_events(struct converter *c)
 		write_record(&c->rec, RECORD_EVENT, &r, sizeof(r), name);
 	}
 }
-
-/* ---- records ------------------------------------------------------------------------------ */
 
 /* ---- records ------------------------------------------------------------------------------ */
 

@@ -24,6 +24,15 @@ struct id {
 	uint32_t event, unused;
 };
 
+/* A counter that samples read; with inheritance each thread has one of this number. */
+struct counter {
+	uint64_t id, tid;
+	uint64_t value;			/* at the last sample */
+};
+
+/* An attacker's file could have any number of them. */
+#define MAX_COUNTERS		(1U << 20)
+
 /* ---- bytes ----------------------------------------------------------------------------- */
 
 bool bytes_get(struct bytes *b, void *to, size_t len)
@@ -87,6 +96,11 @@ bool perf_is_time(const struct perf_event_attr *attr)
 {
 	return attr->type == PERF_TYPE_SOFTWARE && (attr->config == PERF_COUNT_SW_CPU_CLOCK ||
 						    attr->config == PERF_COUNT_SW_TASK_CLOCK);
+}
+
+bool perf_is_read(const struct perf_event_attr *attr)
+{
+	return attr->sample_type & PERF_SAMPLE_READ && !attr->freq && !attr->sample_period;
 }
 
 uint64_t perf_period_of(const struct perf_event_attr *attr)
@@ -219,15 +233,24 @@ static void convert_symbol(struct perf_records *c, struct bytes b)
 
 /* ---- samples ------------------------------------------------------------------------------ */
 
-static bool skip_read(struct bytes *b, uint64_t format)
+/* The values of a group, each with its number. */
+struct values {
+	struct bytes b;
+	uint64_t nr;			/* 0: the sample has none */
+};
+
+static bool get_values(struct bytes *b, uint64_t format, struct values *v)
 {
 	uint64_t nr = 1, words = 1 + !!(format & PERF_FORMAT_ID) + !!(format & READ_LOST);
 
 	if (format & PERF_FORMAT_GROUP && !bytes_get64(b, &nr))
 		return false;
-	return bytes_skip64(b, !!(format & PERF_FORMAT_TOTAL_TIME_ENABLED) +
-			 !!(format & PERF_FORMAT_TOTAL_TIME_RUNNING)) &&
-	       nr <= b->left / sizeof(uint64_t) && bytes_skip64(b, nr * words);
+	if (!bytes_skip64(b, !!(format & PERF_FORMAT_TOTAL_TIME_ENABLED) +
+			  !!(format & PERF_FORMAT_TOTAL_TIME_RUNNING)))
+		return false;
+	if (format & PERF_FORMAT_GROUP && format & PERF_FORMAT_ID)
+		*v = (struct values){ *b, nr };
+	return nr <= b->left / sizeof(uint64_t) && bytes_skip64(b, nr * words);
 }
 
 /* perf's chain begins with the address of the sample. */
@@ -384,9 +407,50 @@ static void write_sample(struct perf_records *c, struct perf_sampled *event, con
 		note_kernel(c->rec, s->ip);
 	write_record(c->rec, RECORD_SAMPLES, s, s->size, NULL);
 	event->count += f->period ? f->period : period;
-	c->dropped += s->dropped;
+	if (!perf_is_read(&event->attr))
+		c->dropped += s->dropped;
 	c->first = c->samples++ ? c->first : s->tsc;
 	c->last = s->tsc;
+}
+
+/* Return: what the counter has counted since the last sample. */
+static uint64_t difference(struct perf_records *c, uint64_t id, uint32_t tid, uint64_t value)
+{
+	struct counter key = { .id = id, .tid = tid }, *counter;
+	uint64_t before;
+	uint32_t i;
+
+	if (!c->counters.size)
+		c->counters = (struct hash_table){ .size = sizeof(key), .key = sizeof(key) - sizeof(key.value) };
+	i = c->counters.nr < MAX_COUNTERS ? hash_table_add(&c->counters, &key) :
+					    hash_table_find(&c->counters, &key);
+	if (!i)
+		return 0;
+	counter = &((struct counter *)c->counters.items)[i];
+	before = counter->value;
+	counter->value = value;
+	return value > before ? value - before : 0;
+}
+
+/*
+ * perf record -e '{A,B}:S': samples of A read both.  As in perf, each stands for what both have
+ * counted since the last one, and is a sample of each that has counted anything.
+ */
+static void write_samples(struct perf_records *c, const struct perf_event_attr *attr, struct front *f,
+			  const struct record_user *u, struct values v)
+{
+	uint64_t value, id, i;
+	uint32_t at;
+
+	for (i = 0; i < v.nr; i++) {
+		if (!bytes_get64(&v.b, &value) || !bytes_get64(&v.b, &id) ||
+		    (attr->read_format & READ_LOST && !bytes_skip64(&v.b, 1)))
+			return;
+		at = c->ids.nr ? hash_table_find(&c->ids, &id) : 0;
+		f->period = at ? difference(c, id, attr->inherit ? c->sample.s.tid : 0, value) : 0;
+		if (f->period)
+			write_sample(c, &c->events[((struct id *)c->ids.items)[at].event], f, u);
+	}
 }
 
 /* Return: false: the sample is of a virtual machine, or damaged */
@@ -394,6 +458,7 @@ static bool convert_sample(struct perf_records *c, const struct perf_event_heade
 {
 	struct record_sample *s = &c->sample.s;
 	struct record_user u = { 0 };
+	struct values v = { .nr = 0 };
 	struct front f = { 0 };
 	struct perf_sampled *event;
 	uint64_t type;
@@ -412,14 +477,17 @@ static bool convert_sample(struct perf_records *c, const struct perf_event_heade
 		s->flags = VPERFCTR_SAMPLE_KERNEL;
 		s->ip = kernel_address(c->rec, s->ip);
 	}
-	if ((type & PERF_SAMPLE_READ && !skip_read(&b, event->attr.read_format)) ||
+	if ((type & PERF_SAMPLE_READ && !get_values(&b, event->attr.read_format, &v)) ||
 	    (type & PERF_SAMPLE_CALLCHAIN && !get_chain(c, &b, s)) ||
 	    (type & PERF_SAMPLE_RAW && !skip_raw(&b)) ||
 	    (type & PERF_SAMPLE_BRANCH_STACK && !skip_branches(&b, event->attr.branch_sample_type)) ||
 	    (type & PERF_SAMPLE_REGS_USER && !get_registers(c, &b, event->attr.sample_regs_user, &u)) ||
 	    (type & PERF_SAMPLE_STACK_USER && !get_stack(c, &b, &u)))
 		return false;
-	write_sample(c, event, &f, &u);
+	if (v.nr)
+		write_samples(c, &event->attr, &f, &u, v);
+	else
+		write_sample(c, event, &f, &u);
 	return true;
 }
 
@@ -493,4 +561,5 @@ void perf_records_set_machine(struct perf_records *c, const char *machine)
 void perf_records_free(struct perf_records *c)
 {
 	hash_table_free(&c->ids);
+	hash_table_free(&c->counters);
 }

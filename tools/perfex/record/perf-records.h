@@ -18,6 +18,7 @@ struct perf_records {
 		uint64_t count;		/* of the samples' periods */
 	} events[MAX_SAMPLED];
 	struct hash_table ids;		/* the event of each number that samples have */
+	struct hash_table counters;	/* that samples read */
 	const struct perf_regs *regs;	/* NULL: not known */
 	bool stacks;
 	/*
@@ -58,6 +59,9 @@ const char *bytes_text(const struct bytes *b);
 
 /* True if the event is time, whose period and count are nanoseconds. */
 bool perf_is_time(const struct perf_event_attr *attr);
+
+/* True if the event makes no samples: those of the leader of its group read it. */
+bool perf_is_read(const struct perf_event_attr *attr);
 
 /* Return: events from one sample to the next, as in struct record_event. */
 uint64_t perf_period_of(const struct perf_event_attr *attr);
