@@ -83,6 +83,9 @@ static __attribute__((noinline, noclone)) void sample_here(void)
 /* The mapping of the library is one of a file with this inode, if it is not 0. */
 static uint64_t library_inode;
 
+/* The library has this path in the file, if it is not NULL. */
+static const char *library_path;
+
 static void put_library(uint64_t start, uint64_t end, uint64_t offset, const char *path)
 {
 	struct record_mapping r = {
@@ -108,7 +111,8 @@ static void put_mappings(void)
 		if (library_inode && strstr(line + at, "/unwound.so"))
 			put_library(start, end, offset, line + at);
 		else
-			put_mapping((uint32_t)getpid(), 0, start, end, offset, line + at);
+			put_mapping((uint32_t)getpid(), 0, start, end, offset,
+				    library_path && strstr(line + at, "/unwound.so") ? library_path : line + at);
 	}
 	fclose(f);
 }
@@ -175,6 +179,37 @@ START_TEST(calls_for_perf)
 	ck_assert_int_eq(system(command), 0);
 	slurp("out", out, sizeof(out));
 	has(out, ";calls_for_perf_fn;library_outer;library_inner;sample_here 2\n");
+}
+END_TEST
+
+/* Exports say which file is missing; --symfs finds it, for perf.data, too. */
+START_TEST(calls_below_symfs)
+{
+	void (*outer)(void (*)(void));
+	char root[128];
+
+	snprintf(root, sizeof(root), "%s", in_dir("root"));
+	load_library(&outer);
+	library_path = "/nowhere/unwound.so";
+	begin();
+	outer(sample_here);
+	outer(sample_here);
+	end();
+	ck_assert_int_eq(folded(), 0);
+	has_not(out, "calls_below_symfs_fn");
+	has(err, "perfex: /nowhere/unwound.so: ");
+	has(err, ", so callers of its functions are not found (--symfs=DIR finds it in a directory or another root)\n");
+	ck_assert_int_eq(perfex("--report", (char *)in_dir("s"), "--export=perf", "-o", (char *)in_dir("perf.data")), 0);
+	has(err, "perfex: /nowhere/unwound.so: ");
+	ck_assert_int_eq(perfex("report", "-i", (char *)in_dir("s"), "--export=folded", "-q"), 0);
+	ck_assert_str_eq(err, "");
+	shell("mkdir -p root/nowhere && cp " TMP "/unwound.so root/nowhere");
+	ck_assert_int_eq(perfex("--report", (char *)in_dir("s"), "--export=perf", "-o", (char *)in_dir("perf.data"),
+				"--symfs", root), 0);
+	ck_assert_str_eq(err, "");
+	ck_assert_int_eq(perfex("--report", (char *)in_dir("perf.data"), "--export=folded", "--symfs", root), 0);
+	has(out, ";calls_below_symfs_fn;library_outer;library_inner;sample_here 2\n");
+	shell("rm -r root");
 }
 END_TEST
 
@@ -392,6 +427,7 @@ int main(void)
 	tcase_set_timeout(t, 300);
 	tcase_add_test(t, calls_through_library);
 	tcase_add_test(t, calls_for_perf);
+	tcase_add_test(t, calls_below_symfs);
 	tcase_add_test(t, another_library);
 	tcase_add_loop_test(t, wrong_states, 0, 8);
 	tcase_add_test(t, sample_of_the_kernel);

@@ -634,6 +634,7 @@ int export_perf_data(FILE *f, const struct reporting *o, struct error *e)
 		x->p = &p;
 		x->in = in;
 		work_prints();
+		report_missing(&p, o);
 		if (find_build_ids(x))
 			put_all(x, f);
 		else

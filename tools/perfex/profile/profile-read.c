@@ -1125,6 +1125,27 @@ static bool find_code(const struct code_mappings *mappings, uint64_t address,
 	return true;
 }
 
+/* Remember a file for report_missing(). */
+static void note_missing(const struct code_mappings *mappings, const struct code_mapping *map)
+{
+	struct profile *p = ((struct reader *)mappings->arg)->p;
+	struct missing_file *file;
+	struct module *module;
+	struct error why;
+	uint32_t i;
+
+	if (!p->missing.size)
+		p->missing = (struct hash_table){ .size = sizeof(*file), .text = true };
+	if (p->missing.nr > MAX_MISSING || hash_table_find(&p->missing, map->path))
+		return;
+	module = module_open_file(map->path, map->file, &why);
+	module_close(module);
+	i = hash_table_add(&p->missing, map->path);
+	/* A file that is there is of another machine than the registers: these are wrong. */
+	if (i && !module)
+		((struct missing_file *)p->missing.items)[i].why = strdup(why.text);
+}
+
 /*
  * Find the calls of a sample that has registers and a stack, instead of those of user mode in
  * its chain.  data: the registers and the stack
@@ -1134,7 +1155,7 @@ static int find_calls(struct reader *in, const struct record_sample *r,
 		      const unsigned char *data, uint64_t *chain)
 {
 	const struct process *process = find_process(in, r->pid);
-	struct code_mappings mappings = { .find = find_code, .arg = in };
+	struct code_mappings mappings = { .find = find_code, .missing = note_missing, .arg = in };
 	bool kernel = r->flags & VPERFCTR_SAMPLE_KERNEL;
 	struct thread_state thread;
 	struct record_user u;

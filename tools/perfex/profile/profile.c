@@ -158,6 +158,9 @@ void profile_free(struct profile *p)
 	for (i = 0; p->stripped && i < p->files.nr; i++)
 		free(p->stripped[i]);
 	free(p->stripped);
+	for (i = 1; i < p->missing.nr; i++)
+		free(((struct missing_file *)p->missing.items)[i].why);
+	hash_table_free(&p->missing);
 	hash_table_free(&p->descriptions);
 	hash_table_free(&p->processes);
 	for (i = 0; i < p->nrevents; i++)

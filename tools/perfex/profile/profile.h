@@ -48,6 +48,14 @@ struct profile_file {
 	uint32_t dump;		/* of a JIT: number in profile.dumps + 1; else 0 */
 };
 
+/* A file that is not there, or is another one: calls that stacks have could not be found in it. */
+struct missing_file {
+	char *path;
+	char *why;		/* NULL: it is there, and is no reason */
+};
+
+#define MAX_MISSING	16
+
 /* An address of code. */
 struct profile_location {
 	uint64_t offset;	/* in the file; without a file: the address */
@@ -164,6 +172,7 @@ struct profile {
 	uint64_t taken;		/* all samples */
 	size_t nrsystem;	/* where user mode entered the kernel, in which they were */
 
+	struct hash_table missing;	/* struct missing_file; MAX_MISSING at most */
 	uint64_t dropped;	/* overflows without a sample */
 	uint64_t lost;		/* records of mappings and tasks that are missing, or: */
 	bool of_perf;		/* the file is perf.data, and samples are missing */
@@ -307,6 +316,9 @@ void profile_join_inlined(struct profile *p);
 
 /* Write "[name]": how reports name a file. */
 void profile_file_label(const struct profile *p, uint32_t file, char *buf, size_t size);
+
+/* Say on standard error in which files calls could not be found, which exports do not show. */
+void report_missing(const struct profile *p, const struct reporting *o);
 
 /* ---- exports, of the first event but for pprof's, which has all ------------------------ */
 

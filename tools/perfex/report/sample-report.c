@@ -466,6 +466,23 @@ static void print_advice(FILE *f, const struct profile *p, const struct reportin
 			lines - MAX_ADVICE == 1 ? "line is" : "lines are");
 }
 
+void report_missing(const struct profile *p, const struct reporting *o)
+{
+	char path[4096];
+	uint32_t i;
+
+	for (i = 1; !o->show.quiet && i < p->missing.nr; i++) {
+		const struct missing_file *file = (struct missing_file *)p->missing.items + i;
+
+		if (!file->why)
+			continue;
+		snprintf(path, sizeof(path), "%s", file->path);
+		replace_controls(path);
+		fprintf(stderr, "perfex: %s: %s, so callers of its functions are not found%s\n", path, file->why,
+			o->symfs ? "" : " (--symfs=DIR finds it in a directory or another root)");
+	}
+}
+
 static int print_text(FILE *f, struct profile *p, const struct reporting *o, struct error *e)
 {
 	const struct reporting *r = o;
@@ -514,6 +531,8 @@ static int print_profile(FILE *f, struct profile *p, const struct reporting *o, 
 	if (o->export && refuse_empty(p, o, e))
 		return -1;
 	work_prints();
+	if (o->export)
+		report_missing(p, o);
 	for (i = 0; o->export && i < ARRAY_SIZE(exports); i++)
 		if (!strcmp(o->export, exports[i].name))
 			return exports[i].fn(f, p, o, e);
@@ -536,9 +555,9 @@ int report_here(FILE *out, const struct reporting *o, struct error *e)
 	struct profile p;
 	int err;
 
+	modules_use_directory(o->symfs);
 	if (export && !strcmp(export, EXPORT_PERF_DATA))
 		return export_perf_data(out, o, e);
-	modules_use_directory(o->symfs);
 	details = find_details(o);
 	err = profile_read(&p, o->file, shows_times(export), &details, e);
 	if (!err)

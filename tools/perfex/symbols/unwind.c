@@ -223,6 +223,8 @@ static const struct work *find_file(struct unwinder *u, const struct code_mappin
 	before = work_on(NULL);
 	if (report_file(set, map))
 		work = has_file(set, map, address);
+	if (!work && map->path[0] == '/' && u->mappings->missing)
+		u->mappings->missing(u->mappings, map);
 	work_on(before);
 	if (!work && set->nrrefused < MAX_REFUSED)
 		set->refused[set->nrrefused++] = map->start;

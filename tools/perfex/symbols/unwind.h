@@ -21,6 +21,8 @@ struct code_mappings {
 	uint32_t number;
 	bool (*find)(const struct code_mappings *mappings, uint64_t address,
 		     struct code_mapping *found);
+	/* The file of a mapping is not there, and calls are missing; or NULL. */
+	void (*missing)(const struct code_mappings *mappings, const struct code_mapping *map);
 	void *arg;
 };
 
