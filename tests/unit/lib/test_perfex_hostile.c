@@ -1297,7 +1297,8 @@ START_TEST(long_names_in_reports)
 	f = fopen(in_dir("report"), "w");
 	o.file = in_dir("s");
 	ck_assert_msg(!report_here(f, &o, &e), "%s", e.text);
-	ck_assert_int_lt(ftell(f), 4 << 20);
+	/* Scripts have names of MAX_NAME bytes in 100 calls of 50 samples; others have shorter ones. */
+	ck_assert_int_lt(ftell(f), o.export && !strcmp(o.export, "script") ? 6 << 20 : 4 << 20);
 	fclose(f);
 	unlink(map);
 }

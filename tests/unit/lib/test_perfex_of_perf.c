@@ -600,6 +600,32 @@ START_TEST(diff_of_events)
 	static const char line[] = "perfex: the shares are of different events: of cycles:u in 'perfex.data', and of branches:u in 'third.data'\n";
 
 	write_profile("third.data", "branches:u", 2, 7);
+/* Names of templates have hundreds of bytes, and differ at their ends. */
+START_TEST(script_of_long_names)
+{
+	const uint64_t kernel = UINT64_C(0xffffffff81000000);
+	char name[2][512], line[1100];
+	unsigned int i;
+
+	put_header(in_dir("long.data"), 0);
+	put_event(0, 1000, "cycles");
+	put_task(RECORD_EXEC, 20, 20, 1, "calls");
+	for (i = 0; i < 2; i++) {
+		memset(name[i], 'x', sizeof(name[i]));
+		strcpy(name[i] + 400, i ? "one" : "two");
+		put_kernel(kernel + 16 * i, kernel + 16 * i + 16, name[i]);
+		put_sample(20, 20, 5 + i, kernel + 16 * i + 1);
+	}
+	put_end(1, (uint64_t []){ 2000 });
+	put_close();
+	ck_assert_int_eq(perfex("script", "-i", "long.data"), 0);
+	for (i = 0; i < 2; i++) {
+		snprintf(line, sizeof(line), " %s ([kernel.kallsyms])\n", name[i]);
+		has(out, line);
+	}
+}
+END_TEST
+
 	ck_assert_int_eq(perfex("diff", "perfex.data", "third.data"), 0);
 	ck_assert_str_eq(err, line);
 	has(out, "   60.00%     20.00%    -40.00%  ten [calls]\n");
@@ -748,6 +774,7 @@ static Suite *suite(void)
 	tcase_add_test(t, diff_of_events);
 	tcase_add_test(t, diff_of_counts);
 	tcase_add_loop_test(t, diff_of_parts, 0, (int)ARRAY_SIZE(part_fields));
+	tcase_add_test(t, script_of_long_names);
 	tcase_add_test(t, duration_of_intervals);
 	tcase_add_test(t, duration_of_runs);
 	suite_add_tcase(s, t);

@@ -38,11 +38,8 @@ static void print_dso(FILE *f, const struct profile *p, uint32_t file)
 static void print_frame(FILE *f, const struct profile *p, const struct profile_location *location,
 			const struct profile_frame *frame, bool inlined)
 {
-	char name[300] = "[unknown]";
-
-	if (frame->function)
-		snprintf(name, sizeof(name), "%s", string_of(p, frame->function));
-	fprintf(f, "\t%16" PRIx64 " %s ", location->address, name);
+	fprintf(f, "\t%16" PRIx64 " %s ", location->address,
+		frame->function ? string_of(p, frame->function) : "[unknown]");
 	if (inlined)
 		fputs("(inlined)", f);
 	else
