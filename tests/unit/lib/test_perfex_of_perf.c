@@ -674,6 +674,12 @@ START_TEST(diff_of_counts)
 	has(out, "               1,000                 1,500    +50.00%  cycles\n");
 	ck_assert_int_eq(perfex("diff", "a", "perfex.data"), 125);
 	is_message("'perfex.data' has samples, and 'a' has none");
+	/* Each name of -e is in one of the files at least. */
+	ck_assert_int_eq(perfex("diff", "-e", "cycles,branches", "b", "a"), 0);
+	ck_assert_int_eq(perfex("diff", "-e", "cycles,brunches", "b", "a"), 125);
+	is_message("the files have no event or metric 'brunches', which -e names");
+	ck_assert_int_eq(perfex("diff", "-e", "cycles:u,brunches", "perfex.data", "perfex.data"), 125);
+	is_message("the files have no samples of 'brunches', which -e names");
 	ck_assert_int_eq(perfex("diff", "a", "none"), 125);
 	is_message("cannot read 'none': No such file or directory (perfex -- diff runs the program of that name)");
 	ck_assert_int_eq(perfex("diff", "a", "b", "-o", "b"), 125);

@@ -393,6 +393,20 @@ static void write_shares(void)
 	put_close();
 }
 
+/* Most formats have one event.  Those of pprof and of scripts have several. */
+START_TEST(events_of_exports)
+{
+	write_shares();
+	ck_assert_int_eq(report("--export=folded"), 0);
+	ck_assert_int_eq(report("--export=folded", "-e", "branches:u"), 0);
+	ck_assert_int_eq(report("--export=folded", "-e", "branches:u,instructions:u"), 125);
+	is_message("--export=folded has one event, and -e names 2");
+	ck_assert_int_eq(report("--export=pprof", "-e", "branches:u,instructions:u"), 0);
+	ck_assert_int_eq(report("--export=pprof", "-e", "branches:u,instruction:u"), 125);
+	is_message("/s' has no samples of 'instruction:u', which -e names");
+}
+END_TEST
+
 START_TEST(children)
 {
 	write_shares();
@@ -452,7 +466,7 @@ START_TEST(sort_and_filter)
 	ck_assert_int_eq(report("--sort=symbol", "--comm=chil,calls,x", "-t", "31"), 0);
 	has(out, "                   0  samples\n");
 	ck_assert_int_eq(report("-e", "cycles"), 125);
-	is_message("has no samples of cycles");
+	is_message("has no samples of 'cycles', which -e names");
 }
 END_TEST
 
@@ -1130,6 +1144,7 @@ static Suite *suite(void)
 	tcase_add_test(t, firefox_tracks);
 	tcase_add_loop_test(t, damaged_functions_of_the_kernel, 0, 4);
 	tcase_add_test(t, several_events);
+	tcase_add_test(t, events_of_exports);
 	tcase_add_test(t, children);
 	tcase_add_test(t, trees);
 	tcase_add_test(t, sort_and_filter);

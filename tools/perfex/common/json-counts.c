@@ -335,17 +335,19 @@ int records_read(struct records *records, const char *name, struct error *e)
 	return err;
 }
 
-bool records_wanted(const char *name, const struct event_list *events)
+static const char *name_in(const struct names *names, size_t i)
 {
-	const size_t length = strlen(name);
-	unsigned int i;
-	const char *p;
+	const struct hash_table *t = names->arg;
 
-	for (i = 0; i < events->nr; i++)
-		for (p = events->spec[i]; p; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL)
-			if (strcspn(p, ",") == length && !strncmp(p, name, length))
-				return true;
-	return !events->nr;
+	return i + 1 < t->nr ? *(char *const *)((const char *)t->items + (i + 1) * t->size) : NULL;
+}
+
+int records_check_events(const struct hash_table *t, const struct event_list *events,
+			 const char *where, struct error *e)
+{
+	const struct names names = { name_in, t };
+
+	return check_events(events, &names, where, e);
 }
 
 int records_check_once(struct hash_table *seen, const struct count_record *r, const char *name,

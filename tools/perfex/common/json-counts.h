@@ -36,8 +36,12 @@ struct records {
 /* Read a file; "-" is standard input.  Return: 0, or -1 with *e.  Free it in both cases. */
 int records_read(struct records *records, const char *name, struct error *e);
 
-/* True if -e of plot and merge names this, or there is no -e. */
-bool records_wanted(const char *name, const struct event_list *events);
+/*
+ * Check that each event of -e is in a table of names, which are text.  where: as there
+ * Return: 0, or -1 with *e
+ */
+int records_check_events(const struct hash_table *t, const struct event_list *events,
+			 const char *where, struct error *e);
 void records_free(struct records *records);
 
 /* A count of a file: its texts are the same if they are equal. */

@@ -736,6 +736,25 @@ struct event_list {
 	unsigned int nr;
 };
 
+/* Names that there are: get() returns NULL after the last one. */
+struct names {
+	const char *(*get)(const struct names *names, size_t i);
+	const void *arg;
+};
+
+/* True if the name is one of a list with commas. */
+bool is_listed(const char *list, const char *name);
+
+/* True if -e names this, or there is no -e. */
+bool wants_event(const struct event_list *events, const char *name);
+
+/*
+ * Check that each event of -e is one of these.  where: such as "'FILE' has no event"
+ * Return: 0, or -1 with *e
+ */
+int check_events(const struct event_list *events, const struct names *names, const char *where,
+		 struct error *e);
+
 /* The events, threads or CPUs to count or sample, how long, and by which part of the kernel. */
 struct count_options {
 	struct event_list events;

@@ -26,9 +26,12 @@ struct difference {
 struct differences {
 	const char *const *files;
 	char *event[2];		/* whose shares these are; "": there are none, or it has no name */
+	struct hash_table names;	/* of the events of both */
 	unsigned int nr, room;
 	struct difference *row;
 };
+
+#define NAMES	{ .size = sizeof(char *), .text = true }
 
 static void differences_free(struct differences *d)
 {
@@ -37,6 +40,7 @@ static void differences_free(struct differences *d)
 	for (i = 0; i < d->nr; i++)
 		free(d->row[i].name);
 	free(d->row);
+	hash_table_free(&d->names);
 	free(d->event[0]);
 	free(d->event[1]);
 }
@@ -135,10 +139,14 @@ static int read_shares(struct differences *d, const struct reporting *o, unsigne
 {
 	const struct details details = { .inlined = true };
 	struct profile p;
+	unsigned int i;
 	int err;
 
 	modules_use_directory(o->symfs);
 	err = profile_read(&p, d->files[file], false, &details, e);
+	for (i = 0; !err && i < p.nrevents; i++)
+		if (!hash_table_add(&d->names, p.events[i].name))
+			err = fail_with(e, "out of memory");
 	if (!err)
 		err = profile_filter(&p, o, e);
 	if (!err)
@@ -174,7 +182,9 @@ static int add_counts(struct differences *d, const struct records *records, stru
 	for (i = 0; !err && i < records->nr; i++) {
 		const struct count_record *r = &records->record[i];
 
-		if (!records_wanted(r->name, events) || !r->counted)
+		if (!hash_table_add(&d->names, r->name))
+			return fail_with(e, "out of memory");
+		if (!wants_event(events, r->name) || !r->counted)
 			continue;
 		if (r->at >= 0)
 			return fail_with(e, "'%.200s' has the counts of intervals: diff takes those of whole runs, without -I",
@@ -303,7 +313,7 @@ static bool has_samples(const char *name)
 int diff_here(FILE *out, const char *const *files, const struct reporting *o, struct error *e)
 {
 	const bool share = has_samples(files[0]);
-	struct differences d = { .files = files };
+	struct differences d = { .files = files, .names = NAMES };
 	unsigned int file;
 	int err = 0;
 
@@ -312,6 +322,9 @@ int diff_here(FILE *out, const char *const *files, const struct reporting *o, st
 				 files[!share], files[share]);
 	for (file = 0; !err && file < 2; file++)
 		err = share ? read_shares(&d, o, file, e) : read_counts(&d, o, file, e);
+	if (!err)
+		err = records_check_events(&d.names, &o->events, share ? "the files have no samples of" :
+					   "the files have no event or metric", e);
 	if (!err) {
 		work_prints();
 		if (share)

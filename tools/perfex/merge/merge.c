@@ -132,7 +132,7 @@ static int add_records(struct rows *rows, const struct records *records, struct 
 	for (i = 0; i < records->nr; i++) {
 		const struct count_record *r = &records->record[i];
 
-		if (!records_wanted(r->name, events))
+		if (!wants_event(events, r->name))
 			continue;
 		if (r->at >= 0)
 			return fail_with(e, "'%.200s' has the counts of intervals: merge takes those of whole runs, without -I",
@@ -163,12 +163,13 @@ static int add_file(struct rows *rows, const struct event_list *events, unsigned
 }
 
 /* A sum over some of the files would be wrong. */
-static int check_rows(const struct rows *rows, unsigned int nrfiles, struct error *e)
+static int check_rows(const struct rows *rows, unsigned int nrfiles,
+		      const struct event_list *events, struct error *e)
 {
 	unsigned int i;
 
-	if (!rows->nr)
-		return fail_with(e, "the files have no event or metric of -e");
+	if (records_check_events(&rows->names, events, "the files have no event or metric", e))
+		return -1;
 	for (i = 0; i < rows->nr; i++)
 		if (rows->row[i].nrfiles != nrfiles)
 			return fail_with(e, "only %u of %u files have '%.100s': count the same in all, or leave it out by -e",
@@ -283,7 +284,7 @@ int merge_counts(FILE *out, const struct file_list *files, const struct event_li
 	for (i = 0; !err && i < files->nr; i++)
 		err = add_file(&rows, events, i, files->name[i], e);
 	if (!err)
-		err = check_rows(&rows, files->nr, e);
+		err = check_rows(&rows, files->nr, events, e);
 	if (!err)
 		print_rows(out, &rows, files->nr, show);
 	hash_table_free(&rows.names);

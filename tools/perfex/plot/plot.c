@@ -164,6 +164,23 @@ static bool has_points(const struct panel *panel)
 	return false;
 }
 
+static const char *panel_name(const struct names *names, size_t i)
+{
+	const struct plot *plot = names->arg;
+
+	return i < plot->nr ? plot->panel[i].name : NULL;
+}
+
+static int check_names(const struct plot *plot, const struct event_list *events, const char *name,
+		       struct error *e)
+{
+	const struct names names = { panel_name, plot };
+	char where[256];
+
+	snprintf(where, sizeof(where), "'%.200s' has no event or metric", name);
+	return check_events(events, &names, where, e);
+}
+
 static int make_curves(struct plot *plot, const struct records *records,
 		       const struct event_list *events, const char *name, struct error *e)
 {
@@ -187,18 +204,19 @@ static int make_curves(struct plot *plot, const struct records *records,
 			from = now < 0 ? 0 : now;
 			now = r->at;
 		}
-		if (!records_wanted(r->name, events))
+		if (!wants_event(events, r->name))
 			continue;
 		if (add_record(plot, r, r->metric ? METRIC : RATE, from, e) ||
 		    (is_new_ratio(r) && add_record(plot, r, RATIO, from, e)))
 			return -1;
 	}
 	plot->end = now;
+	if (check_names(plot, events, name, e))
+		return -1;
 	for (i = 0; i < plot->nr; i++)
 		if (has_points(&plot->panel[i]))
 			return 0;
-	return fail_with(e, plot->nr ? "'%.200s' has no value to draw" :
-			 "'%.200s' has no event or metric of -e", name);
+	return fail_with(e, "'%.200s' has no value to draw", name);
 }
 
 static void free_curves(struct plot *plot)

@@ -233,29 +233,6 @@ unsigned int profile_path(const struct profile *p, uint32_t stack, uint32_t *fra
 	return nr;
 }
 
-/* True if the name is one of a list with commas. */
-static bool is_listed(const char *list, const char *name)
-{
-	size_t len = strlen(name);
-
-	for (; list; list = *list ? list + 1 : NULL) {
-		if (!strncmp(list, name, len) && (!list[len] || list[len] == ','))
-			return true;
-		list += strcspn(list, ",");
-	}
-	return false;
-}
-
-static bool wants_event(const struct reporting *o, const char *name)
-{
-	unsigned int i;
-
-	for (i = 0; i < o->events.nr; i++)
-		if (is_listed(o->events.spec[i], name))
-			return true;
-	return !o->events.nr;
-}
-
 /* -p and -t: one of them is enough. */
 static bool wants_thread(const struct reporting *o, const struct profile *p,
 			 const struct profile_thread *thread)
@@ -282,7 +259,7 @@ static unsigned int filter_events(struct profile *p, const struct reporting *o,
 
 	for (i = 0; i < p->nrevents; i++) {
 		number[i] = MAX_SAMPLED;
-		if (!wants_event(o, p->events[i].name)) {
+		if (!wants_event(&o->events, p->events[i].name)) {
 			free(p->events[i].name);
 			continue;
 		}
@@ -293,6 +270,22 @@ static unsigned int filter_events(struct profile *p, const struct reporting *o,
 	}
 	p->nrevents = nr;
 	return nr;
+}
+
+static const char *event_name(const struct names *names, size_t i)
+{
+	const struct profile *p = names->arg;
+
+	return i < p->nrevents ? p->events[i].name : NULL;
+}
+
+int profile_check_events(const struct profile *p, const struct reporting *o, struct error *e)
+{
+	const struct names names = { event_name, p };
+	char where[MAX_PATH_NAME];
+
+	snprintf(where, sizeof(where), "'%.200s' has no samples of", p->name);
+	return check_events(&o->events, &names, where, e);
 }
 
 int profile_filter(struct profile *p, const struct reporting *o, struct error *e)

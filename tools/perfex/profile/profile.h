@@ -308,6 +308,9 @@ int profile_group(const struct profile *p, struct hash_table *t, bool cpus, stru
 /* Write the numbers of frames, the innermost first.  Return: how many, at most MAX_PATH */
 unsigned int profile_path(const struct profile *p, uint32_t stack, uint32_t *frames);
 
+/* Check that the file has each event of -e.  Return: 0, or -1 with *e */
+int profile_check_events(const struct profile *p, const struct reporting *o, struct error *e);
+
 /* Forget the samples that the options do not ask for. */
 int profile_filter(struct profile *p, const struct reporting *o, struct error *e);
 

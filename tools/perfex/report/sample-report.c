@@ -504,12 +504,14 @@ static int print_text(FILE *f, struct profile *p, const struct reporting *o, str
 	return err;
 }
 
-/* All formats but pprof's have the first event only.  Their readers refuse a file of none. */
-static int refuse_empty(const struct profile *p, const struct reporting *o, struct error *e)
+/* All formats but script's and pprof's have the first event only.  Their readers refuse a file of none. */
+static int check_export(const struct profile *p, const struct reporting *o, struct error *e)
 {
-	const bool all = !strcmp(o->export, "pprof");
+	const bool all = !strcmp(o->export, "pprof"), several = all || !strcmp(o->export, "script");
 	size_t i;
 
+	if (!several && o->events.nr && p->nrevents > 1)
+		return fail_with(e, "--export=%s has one event, and -e names %u", o->export, p->nrevents);
 	for (i = 0; i < p->nrsamples; i++)
 		if (all || !p->samples[i].event)
 			return 0;
@@ -528,7 +530,7 @@ static int print_profile(FILE *f, struct profile *p, const struct reporting *o, 
 
 	if (o->annotate && !o->export)
 		return o->show.style == STYLE_JSON ? annotate_json(f, p, o, e) : annotate_text(f, p, o, e);
-	if (o->export && refuse_empty(p, o, e))
+	if (o->export && check_export(p, o, e))
 		return -1;
 	work_prints();
 	if (o->export)
@@ -560,6 +562,8 @@ int report_here(FILE *out, const struct reporting *o, struct error *e)
 		return export_perf_data(out, o, e);
 	details = find_details(o);
 	err = profile_read(&p, o->file, shows_times(export), &details, e);
+	if (!err)
+		err = profile_check_events(&p, o, e);
 	if (!err)
 		err = profile_filter(&p, o, e);
 	if (!err && o->no_inline)
