@@ -230,7 +230,7 @@ START_TEST(hostile_names)
 		has_not(text, "\342\200\256");
 		/* The same in messages. */
 		ck_assert_int_eq(perfex("plot", name, "-e", "nothing", "-o", (char *)in_dir("b.svg")), 125);
-		is_message("has no event or metric of -e");
+		is_message("has no event or metric 'nothing', which -e names");
 		has_not(err, "\033");
 		has_not(err, "\342\200\256");
 		unlink(name);
@@ -262,7 +262,21 @@ START_TEST(too_much)
 	ck_assert_int_eq(perfex("plot", (char *)in_dir("counts"), "-o", (char *)in_dir("a.svg")), 125);
 	is_message("there are more than 12 events and ratios to draw: -e chooses some");
 	ck_assert_int_eq(perfex("plot", (char *)in_dir("counts"), "-e", "y", "-o", (char *)in_dir("a.svg")), 125);
-	is_message("' has no event or metric of -e");
+	is_message("' has no event or metric 'y', which -e names");
+	ck_assert_int_eq(perfex("plot", (char *)in_dir("counts"), "-e", "x1,y", "-o", (char *)in_dir("a.svg")), 125);
+	is_message("' has no event or metric 'y', which -e names");
+}
+END_TEST
+
+/* Milliseconds and another unit are no curve.  What was not counted has no unit. */
+START_TEST(units)
+{
+	char *counts = write_text("counts", COUNT("1", "<not counted>", "clock", "", "", "0", "")
+		"{\"interval\" : 2, \"counter-value\" : \"5\", \"unit\" : \"msec\", \"event\" : \"clock\"}\n"
+		"{\"interval\" : 3, \"counter-value\" : \"5\", \"unit\" : \"s\", \"event\" : \"clock\"}\n");
+
+	ck_assert_int_eq(perfex("plot", counts, "-o", (char *)in_dir("a.svg")), 125);
+	is_message("'clock' is in s, and in other intervals in msec");
 }
 END_TEST
 
@@ -306,6 +320,7 @@ static const struct {
 	{ ONE("x", "1"), COUNT("1", "0", "x", "1", "", "0", ""), "b' has the counts of intervals" },
 	{ ONE("x", "1"), "{\"cpu\" : \"0\", \"metric\" : \"m\", \"metric-value\" : 1}\n{\"cpu\" : \"1\", \"metric\" : \"m\", \"metric-value\" : 1}\n",
 	  "b' has 'm' for several CPUs or threads, which cannot be added" },
+	{ ONE("task-clock", "1"), CLOCK("1"), "b' has 'task-clock' in msec, and others have it in no unit, so there is no sum" },
 	{ ONE("x", "18446744073709551615"), ONE("x", "1"), "the sum of 'x' is too large" },
 };
 
@@ -356,6 +371,7 @@ int main(void)
 	tcase_add_test(t, without_gnuplot);
 	tcase_add_test(t, hostile_names);
 	tcase_add_test(t, too_much);
+	tcase_add_test(t, units);
 	tcase_add_test(t, merge);
 	tcase_add_loop_test(t, unlike_files, 0, (int)ARRAY_SIZE(unlike));
 	tcase_add_test(t, names);

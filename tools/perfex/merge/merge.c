@@ -48,15 +48,27 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+static const char *unit_of(const char *unit)
+{
+	return *unit ? unit : "no unit";
+}
+
 /* Return: the row, or NULL with *e. */
-static struct row *find_row(struct rows *rows, const struct count_record *r, struct error *e)
+static struct row *find_row(struct rows *rows, const struct count_record *r, const char *file,
+			    struct error *e)
 {
 	const uint32_t i = hash_table_add(&rows->names, r->name), unit = hash_table_add(&rows->units, r->unit);
 	struct row_name *name = (struct row_name *)rows->names.items + i;
-	struct row *more = rows->row;
+	struct row *more = rows->row, *row;
 
-	if (i && name->row[r->metric])
-		return &rows->row[name->row[r->metric] - 1];
+	if (i && name->row[r->metric]) {
+		row = &rows->row[name->row[r->metric] - 1];
+		if (!strcmp(row->unit, r->unit))
+			return row;
+		fail_with(e, "'%.200s' has '%.100s' in %.40s, and others have it in %.40s, so there is no sum",
+			  file, r->name, unit_of(r->unit), unit_of(row->unit));
+		return NULL;
+	}
 	if (i && unit && rows->nr == MAX_ROWS) {
 		fail_with(e, "the files have too many events");
 		return NULL;
@@ -139,7 +151,7 @@ static int add_records(struct rows *rows, const struct records *records, struct 
 					 name);
 		if (records_check_once(seen, r, name, e))
 			return -1;
-		row = find_row(rows, r, e);
+		row = find_row(rows, r, name, e);
 		if (!row || add_record(row, r, file, name, e))
 			return -1;
 	}

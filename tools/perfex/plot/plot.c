@@ -46,6 +46,7 @@ struct curve {
 struct panel {
 	const char *name;	/* of the event or metric */
 	const char *unit;
+	const char *recorded;	/* the unit that the file has; NULL: nothing was counted yet */
 	enum { RATE, RATIO, METRIC } what;
 	unsigned int nr;
 	struct curve curve[MAX_CURVES];
@@ -59,21 +60,47 @@ struct plot {
 
 /* ---- from records to curves ------------------------------------------------------------- */
 
-static struct panel *find_panel(struct plot *plot, const struct count_record *r, int what)
+static void set_unit(struct panel *panel, const char *recorded)
 {
-	const char *unit = what == METRIC ? r->unit : what == RATIO ? r->ratio_unit : "";
+	panel->recorded = recorded;
+	panel->unit = panel->what != RATE ? recorded : strcmp(recorded, "msec") ? "" : "CPUs used";
+}
+
+/*
+ * perfex has no unit where it has not counted.
+ * Return: NULL with *e
+ */
+static struct panel *find_panel(struct plot *plot, const struct count_record *r, int what,
+				struct error *e)
+{
+	const char *recorded = what == RATIO ? r->ratio_unit : r->unit;
 	struct panel *panel;
 	unsigned int i;
 
-	for (i = 0; i < plot->nr; i++)
-		if ((int)plot->panel[i].what == what && !strcmp(plot->panel[i].name, r->name))
-			return &plot->panel[i];
-	if (plot->nr == MAX_PANELS)
+	for (i = 0; i < plot->nr; i++) {
+		panel = &plot->panel[i];
+		if ((int)panel->what != what || strcmp(panel->name, r->name))
+			continue;
+		if (!r->counted || (panel->recorded && !strcmp(panel->recorded, recorded)))
+			return panel;
+		if (!panel->recorded) {
+			set_unit(panel, recorded);
+			return panel;
+		}
+		fail_with(e, "'%.100s' is in %.40s, and in other intervals in %.40s", r->name,
+			  *recorded ? recorded : "no unit", *panel->recorded ? panel->recorded : "no unit");
 		return NULL;
+	}
+	if (plot->nr == MAX_PANELS) {
+		fail_with(e, "there are more than %d events and ratios to draw: -e chooses some", MAX_PANELS);
+		return NULL;
+	}
 	panel = &plot->panel[plot->nr++];
 	panel->name = r->name;
-	panel->unit = unit;
 	panel->what = what;
+	panel->unit = "";
+	if (r->counted)
+		set_unit(panel, recorded);
 	return panel;
 }
 
@@ -118,14 +145,12 @@ static double value_of(const struct count_record *r, int what, double length)
 static int add_record(struct plot *plot, const struct count_record *r, int what, double from,
 		      struct error *e)
 {
-	struct panel *panel = find_panel(plot, r, what);
+	struct panel *panel = find_panel(plot, r, what, e);
 	struct point point = { .from = from, .to = r->at, .counted = r->counted };
 	struct curve *curve;
 
 	if (!panel)
-		return fail_with(e, "there are more than %d events and ratios to draw: -e chooses some", MAX_PANELS);
-	if (what == RATE && !strcmp(r->unit, "msec"))
-		panel->unit = "CPUs used";
+		return -1;
 	curve = find_curve(panel, r->part);
 	if (!curve)
 		return fail_with(e, "there are more than %d curves in a picture: count by --per-socket or --per-core",
