@@ -41,11 +41,31 @@ struct rows {
 	struct hash_table names, units;
 };
 
-static const char *base_name(const char *path)
+/* True if the path ends with these names of directories and the file. */
+static bool has_tail(const char *path, const char *tail)
 {
-	const char *slash = strrchr(path, '/');
+	const size_t length = strlen(path), end = strlen(tail);
 
-	return slash ? slash + 1 : path;
+	return length >= end && !strcmp(path + length - end, tail) &&
+	       (length == end || path[length - end - 1] == '/');
+}
+
+/* Return: the shortest tail of a path that no other file has: ranks may have directories. */
+static const char *tail_of(const char *path, const struct file_list *files)
+{
+	const char *tail = path + strlen(path);
+	unsigned int i;
+
+	do {
+		while (tail > path && tail[-1] == '/')
+			tail--;
+		while (tail > path && tail[-1] != '/')
+			tail--;
+		for (i = 0; i < files->nr; i++)
+			if (strcmp(files->name[i], path) && has_tail(files->name[i], tail))
+				break;
+	} while (i < files->nr && tail > path);
+	return tail;
 }
 
 static const char *unit_of(const char *unit)
@@ -168,7 +188,7 @@ static int add_file(struct rows *rows, const struct event_list *events, unsigned
 	if (!err)
 		err = add_records(rows, &records, &seen, events, file, name, e);
 	if (!err)
-		end_file(rows, file, base_name(name));
+		end_file(rows, file, name);
 	hash_table_free(&seen);
 	records_free(&records);
 	return err;
@@ -211,10 +231,10 @@ static const char *number(char *buf, size_t size, const struct row *row, double 
 	return buf;
 }
 
-static void print_text(FILE *f, const struct row *row)
+static void print_text(FILE *f, const struct row *row, const struct file_list *files)
 {
 	char sum[THOUSANDS_LEN] = "-", mean[32], least[32], most[32], imbalance[32] = "-";
-	char least_file[19], most_file[19];	/* as wide as the columns */
+	char least_file[4096], most_file[4096];
 
 	if (row->whole)
 		thousands(sum, row->counts);
@@ -227,8 +247,9 @@ static void print_text(FILE *f, const struct row *row)
 		number(least, sizeof(least), row, row->least), number(most, sizeof(most), row, row->most),
 		imbalance, row->name, *row->unit ? ": " : "", row->unit);
 	if (row->least_file != row->most_file)
-		fprintf(f, "%20s %18s %18s %18s\n", "", "", plain_text(least_file, sizeof(least_file), row->least_file),
-			plain_text(most_file, sizeof(most_file), row->most_file));
+		fprintf(f, "%20s %18s %18s %18s\n", "", "",
+			plain_text(least_file, sizeof(least_file), tail_of(row->least_file, files)),
+			plain_text(most_file, sizeof(most_file), tail_of(row->most_file, files)));
 }
 
 static void print_csv(FILE *f, const struct row *row, const char *sep)
@@ -264,13 +285,13 @@ static void print_json(FILE *f, const struct row *row)
 	fputs("}\n", f);
 }
 
-static void print_rows(FILE *f, const struct rows *rows, unsigned int nrfiles,
+static void print_rows(FILE *f, const struct rows *rows, const struct file_list *files,
 		       const struct showing *show)
 {
 	unsigned int i;
 
 	if (show->style == STYLE_TEXT)
-		fprintf(f, "\n Counts of %u files:\n\n%20s %18s %18s %18s %9s\n\n", nrfiles, "sum", "mean",
+		fprintf(f, "\n Counts of %u files:\n\n%20s %18s %18s %18s %9s\n\n", files->nr, "sum", "mean",
 			"least", "most", "imbalance");
 	for (i = 0; i < rows->nr; i++)
 		if (show->style == STYLE_JSON)
@@ -278,7 +299,7 @@ static void print_rows(FILE *f, const struct rows *rows, unsigned int nrfiles,
 		else if (show->style == STYLE_CSV)
 			print_csv(f, &rows->row[i], show->separator);
 		else
-			print_text(f, &rows->row[i]);
+			print_text(f, &rows->row[i], files);
 	if (show->style == STYLE_TEXT)
 		fputc('\n', f);
 }
@@ -298,7 +319,7 @@ int merge_counts(FILE *out, const struct file_list *files, const struct event_li
 	if (!err)
 		err = check_rows(&rows, files->nr, events, e);
 	if (!err)
-		print_rows(out, &rows, files->nr, show);
+		print_rows(out, &rows, files, show);
 	hash_table_free(&rows.names);
 	hash_table_free(&rows.units);
 	free(rows.row);

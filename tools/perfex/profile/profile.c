@@ -282,7 +282,7 @@ static const char *event_name(const struct names *names, size_t i)
 int profile_check_events(const struct profile *p, const struct reporting *o, struct error *e)
 {
 	const struct names names = { event_name, p };
-	char where[MAX_PATH_NAME];
+	char where[256];
 
 	snprintf(where, sizeof(where), "'%.200s' has no samples of", p->name);
 	return check_events(&o->events, &names, where, e);
