@@ -714,6 +714,9 @@ void replace_controls(char *text);
  */
 char *plain_text(char *buf, size_t size, const char *text);
 
+/* Print text between separators, where a reader would take these in it for its end. */
+void print_clean(FILE *f, const char *sep, const char *text);
+
 /* Return: the length of the character that begins there; 0: replace_controls() replaces it */
 size_t text_length(const char *text);
 

@@ -593,7 +593,7 @@ static bool has_decimals(const struct record *r)
 }
 
 /* Print '?' in place of each separator in the text. */
-static void print_clean(FILE *f, const char *sep, const char *text)
+void print_clean(FILE *f, const char *sep, const char *text)
 {
 	size_t length = strlen(sep);
 

@@ -258,8 +258,12 @@ static void print_csv(FILE *f, const struct row *row, const char *sep)
 		fprintf(f, "%" PRIu64, row->counts);
 	else if (!row->metric)
 		fprintf(f, "%.6f", row->values);
-	fprintf(f, "%s%s%s%s%s%u%s%.6f%s%.6f%s%.6f%s", sep, row->unit, sep, row->name, sep, row->nrfiles, sep,
-		mean_of(row), sep, row->least, sep, row->most, sep);
+	fputs(sep, f);
+	print_clean(f, sep, row->unit);
+	fputs(sep, f);
+	print_clean(f, sep, row->name);
+	fprintf(f, "%s%u%s%.6f%s%.6f%s%.6f%s", sep, row->nrfiles, sep, mean_of(row), sep, row->least, sep,
+		row->most, sep);
 	if (imbalance_of(row) >= 0)
 		fprintf(f, "%.2f", imbalance_of(row));
 	fputc('\n', f);
