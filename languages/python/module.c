@@ -410,13 +410,36 @@ static PyType_Spec count_spec = {
 
 /* ---- functions ------------------------------------------------------------------- */
 
+/* Read events of which some are of software. */
+static PyObject *read_all(struct vperfctr *v, const char *names)
+{
+	struct count all = { .v = v, .nr = count_names(names) };
+	PyObject *tuple = NULL;
+	unsigned int i;
+	int err;
+
+	all.event = (struct event *)PyMem_Calloc(all.nr, sizeof(*all.event));
+	all.end = (uint64_t *)PyMem_Calloc(all.nr, sizeof(*all.end));
+	if (!all.event || !all.end) {
+		PyErr_NoMemory();
+	} else if (!parse_names(&all, names)) {
+		err = read_values(v, all.event, all.nr, all.nrctrs, all.end);
+		tuple = err ? fail_read(err) : new_tuple(all.end, all.nr);
+	}
+	for (i = 0; all.event && i < all.nr; i++)
+		Py_XDECREF(all.event[i].name);
+	PyMem_Free(all.event);
+	PyMem_Free(all.end);
+	return tuple;
+}
+
 static PyObject *thread_read(PyObject *module, PyObject *names)
 {
 	uint64_t pmc[VPERFCTR_MAX_CTRS];
 	struct vperfctr_why why;
 	unsigned int nr = 0;
 	struct vperfctr *v;
-	PyObject *bytes;
+	PyObject *bytes, *tuple;
 	char *text;
 	int err;
 
@@ -430,18 +453,25 @@ static PyObject *thread_read(PyObject *module, PyObject *names)
 		return NULL;
 	}
 	err = vperfctr_thread(&v, text, 0, &why);
-	Py_DECREF(bytes);
-	if (err)
+	if (err) {
+		Py_DECREF(bytes);
 		return fail(err, why.text);
+	}
 	while (vperfctr_counter_name(v, nr))
 		nr++;
-	err = vperfctr_read(v, NULL, pmc, nr);
-	return err ? fail_read(err) : new_tuple(pmc, nr);
+	if (nr == count_names(text)) {
+		err = vperfctr_read(v, NULL, pmc, nr);
+		tuple = err ? fail_read(err) : new_tuple(pmc, nr);
+	} else {
+		tuple = read_all(v, text);
+	}
+	Py_DECREF(bytes);
+	return tuple;
 }
 
 static PyMethodDef functions[] = {
 	{ "thread_read", thread_read, METH_O,
-	  "thread_read(events) -> tuple of ints: the counters of the calling thread, which the "
+	  "thread_read(events) -> tuple of ints: the counts of the calling thread, which the "
 	  "first call starts, and the thread's end closes" },
 	{ NULL, NULL, 0, NULL }
 };

@@ -131,10 +131,17 @@ def test_threads():
         known.loop(1000)
         results.append(vperfctr.thread_read("instructions:u")[0] - first[0] > 2000)
 
-    thread = threading.Thread(target=other)
-    thread.start()
-    thread.join()
-    check("threads that count themselves", results, [True, True])
+    def of_software():
+        first = vperfctr.thread_read("task-clock,instructions:u")
+        known.loop(1000)
+        last = vperfctr.thread_read("task-clock,instructions:u")
+        results.append([len(last), last[0] > first[0], last[1] - first[1] > 2000])
+
+    for target in (other, of_software):
+        thread = threading.Thread(target=target)
+        thread.start()
+        thread.join()
+    check("threads that count themselves", results, [True, True, [2, True, True]])
     check("the first thread", is_exact(c), True)
     c.close()
 
