@@ -36,10 +36,17 @@ enum Source {
 }
 
 impl Events {
-    /// Count the event of this name.
+    /// Count the event of this name: one event, which a counter counts.
     pub fn new(name: &str) -> Result<Self, Error> {
+        const EINVAL: i32 = 22;
+        let group = Group::new(name)?;
+        // Software events have no counter, and one may be among several events.
+        if group.len() != 1 || group.name(0) != Some(name) {
+            let reason = format!("'{}': a benchmark needs one event that a counter counts", name);
+            return Err(Error::with_reason(EINVAL, reason));
+        }
         let format = Format { unit: name.into(), scaled: "events" };
-        Ok(Events::of(Source::Counter(Group::new(name)?), format))
+        Ok(Events::of(Source::Counter(group), format))
     }
 
     /// Count the event of this name.  Where it cannot be counted, say why on standard error, and
@@ -134,5 +141,19 @@ impl ValueFormatter for Format {
 
     fn scale_for_machines(&self, _values: &mut [f64]) -> &'static str {
         self.scaled
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Events;
+
+    #[test]
+    fn one_counter() {
+        for name in ["page-faults", "page-faults,task-clock", "instructions:u,page-faults"] {
+            assert!(Events::new(name).is_err());
+            // Nanoseconds, instead of a panic.
+            Events::new_or_time(name);
+        }
     }
 }

@@ -51,6 +51,12 @@ impl Error {
         Error::new(err, format!("{}: {}", call, std::io::Error::from_raw_os_error(-err)))
     }
 
+    /// An error of a crate that uses this one, such as EINVAL, with the reason in words.
+    #[cold]
+    pub fn with_reason(errno: i32, reason: impl Into<String>) -> Self {
+        Error { errno, reason: reason.into() }
+    }
+
     /// The error number, such as EBUSY.
     pub fn errno(&self) -> i32 {
         self.errno
