@@ -3,6 +3,8 @@
  * Lines from the manual pages of perf, with perfex for perf.  Each does what users of perf expect,
  * or says in one line what to write instead.
  */
+#include <sys/stat.h>
+
 #include "perfex-command.h"
 #include "perfex.h"
 #include "sample-builder.h"
@@ -687,6 +689,55 @@ START_TEST(diff_of_counts)
 }
 END_TEST
 
+/* An event that could not be counted in one of the files, or in both, remains visible. */
+START_TEST(diff_of_uncounted)
+{
+	write_text("a", "{\"counter-value\" : \"1.500000\", \"unit\" : \"msec\", \"event\" : \"clock\"}\n"
+		   "{\"counter-value\" : \"7.000000\", \"unit\" : \"\", \"event\" : \"clock-x\"}\n"
+		   "{\"counter-value\" : \"<not supported>\", \"unit\" : \"\", \"event\" : \"stalls\"}\n"
+		   "{\"metric\" : \"ipc\", \"metric-value\" : null, \"metric-unit\" : \"\"}\n");
+	write_text("b", "{\"counter-value\" : \"<not permitted>\", \"unit\" : \"\", \"event\" : \"clock\"}\n"
+		   "{\"counter-value\" : \"<not counted>\", \"unit\" : \"\", \"event\" : \"clock-x\"}\n"
+		   "{\"counter-value\" : \"<not supported>\", \"unit\" : \"\", \"event\" : \"stalls\"}\n"
+		   "{\"metric\" : \"ipc\", \"metric-value\" : 2.0, \"metric-unit\" : \"\"}\n");
+	ck_assert_int_eq(perfex("diff", "a", "b"), 0);
+	has(out, "               1.500       <not permitted>          -  clock: msec\n");
+	has(out, "                   7         <not counted>          -  clock-x\n");
+	has(out, "     <not supported>       <not supported>          -  stalls\n");
+	has(out, "          <no value>                     2          -  ipc\n");
+	has_not(out, "  clock\n");
+	ck_assert_int_eq(perfex("diff", "-j", "b", "a"), 0);
+	has(out, "{\"event\" : \"clock: msec\", \"old\" : \"<not permitted>\", \"new\" : 1.500000}\n");
+}
+END_TEST
+
+/* A pipe tells only a reader what is in it. */
+START_TEST(diff_of_pipes)
+{
+	ck_assert_int_eq(mkfifo("one", 0600), 0);
+	ck_assert_int_eq(mkfifo("two", 0600), 0);
+	ck_assert_int_eq(system("for pipe in one two; do cat perfex.data > $pipe 2> /dev/null & done"), 0);
+	ck_assert_int_eq(perfex("diff", "one", "two"), 125);
+	is_message("'one' has samples, and no counts: perfex report reads them, and perfex diff those in files, not in pipes");
+	ck_assert_int_eq(perfex("diff", "perfex.data", "two"), 125);
+	is_message("'perfex.data' has samples, and 'two' is no file: perfex diff reads samples from files only");
+	/* Let the second cat end. */
+	ck_assert_int_eq(system("cat two > /dev/null"), 0);
+}
+END_TEST
+
+/* The files of perf record, too. */
+START_TEST(diff_of_perf_data)
+{
+	ck_assert_int_eq(perfex("report", "--export=perf", "-o", "perf.data"), 0);
+	ck_assert_int_eq(perfex("diff", "perfex.data", "perf.data"), 0);
+	has(out, "   60.00%     60.00%     +0.00%  ten [calls]\n");
+	write_text("other", "2ELIFREP");
+	ck_assert_int_eq(perfex("diff", "other", "perf.data"), 125);
+	is_message("'other' is of a machine with another byte order, whose perf.data perfex does not read");
+}
+END_TEST
+
 /* The fields of a row of perf stat -j that say of which part of the machine it is. */
 static const char *const part_fields[] = {
 	"cpu", "core", "cluster", "cache", "die", "socket", "node", "thread",
@@ -779,6 +830,9 @@ static Suite *suite(void)
 	tcase_add_test(t, script);
 	tcase_add_test(t, diff_of_events);
 	tcase_add_test(t, diff_of_counts);
+	tcase_add_test(t, diff_of_uncounted);
+	tcase_add_test(t, diff_of_pipes);
+	tcase_add_test(t, diff_of_perf_data);
 	tcase_add_loop_test(t, diff_of_parts, 0, (int)ARRAY_SIZE(part_fields));
 	tcase_add_test(t, script_of_long_names);
 	tcase_add_test(t, duration_of_intervals);

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 
 #include "json-counts.h"
+#include "perf-data.h"
+#include "sample-file.h"
 
 #define MAX_FIELDS	32
 #define MAX_RECORDS	(1U << 22)
@@ -240,6 +242,18 @@ static bool is_rate(const char *unit)
 	return !strcmp(unit, "GHz") || (length >= 4 && !strcmp(unit + length - 4, "/sec"));
 }
 
+/* Return: what is printed in place of a value; NULL: it is something else */
+static const char *find_instead(const char *value)
+{
+	static const char *const known[] = { "<not counted>", "<not supported>", "<not permitted>" };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(known); i++)
+		if (!strcmp(value, known[i]))
+			return known[i];
+	return strcmp(value, "null") ? NULL : "<no value>";
+}
+
 /* Return: 0; -1: the object is no count; -2: there is no memory, or there are too many names. */
 static int fill_in(struct records *records, struct count_record *r, const struct field *fields, int nr)
 {
@@ -255,8 +269,8 @@ static int fill_in(struct records *records, struct count_record *r, const struct
 	r->metric = metric;
 	r->counted = parse_double(value, &r->value);
 	r->whole = r->counted && !metric && parse_whole(value, &r->count);
-	if (!r->counted && strcmp(value, "<not counted>") && strcmp(value, "<not supported>") && strcmp(value, "<not permitted>") &&
-	    strcmp(value, "null"))
+	r->instead = r->counted ? NULL : find_instead(value);
+	if (!r->counted && !r->instead)
 		return -1;
 	unit = find_field(fields, nr, metric ? "metric-unit" : "unit");
 	r->part = name_part(records, fields, nr);
@@ -310,6 +324,13 @@ static bool is_whole(FILE *f, const char *line)
 	return strchr(line, '\n') || feof(f);
 }
 
+static bool begins_samples(const char *line)
+{
+	return !strncmp(line, SAMPLES_MAGIC, strlen(SAMPLES_MAGIC)) ||
+	       !strncmp(line, PERF_DATA_MAGIC, strlen(PERF_DATA_MAGIC)) ||
+	       !strncmp(line, PERF_DATA_OTHER, strlen(PERF_DATA_OTHER));
+}
+
 int records_read(struct records *records, const char *name, struct error *e)
 {
 	FILE *f = strcmp(name, "-") ? open_input(name, e) : stdin;
@@ -323,7 +344,11 @@ int records_read(struct records *records, const char *name, struct error *e)
 		err = f ? fail_with(e, "out of memory") : -1;
 	while (!err && fgets(line, MAX_LINE, f)) {
 		number++;
-		err = is_whole(f, line) ? add_line(records, line, name, number, e) : fail_line(name, number, e);
+		if (number == 1 && begins_samples(line))
+			err = fail_with(e, "'%.200s' has samples, and no counts: perfex report reads them, and perfex diff those in files, not in pipes",
+					name);
+		else
+			err = is_whole(f, line) ? add_line(records, line, name, number, e) : fail_line(name, number, e);
 	}
 	if (!err && ferror(f))
 		err = fail_with(e, "cannot read '%.200s': %s", name, strerror(errno));

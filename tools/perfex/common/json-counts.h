@@ -13,6 +13,7 @@ struct count_record {
 	const char *name;		/* of the event or the metric */
 	bool metric;		/* a metric of -M: value is the metric's */
 	bool counted;		/* there is a value */
+	const char *instead;	/* of a value, such as "<not supported>" */
 	double value;
 	bool whole;		/* value is this number */
 	uint64_t count;

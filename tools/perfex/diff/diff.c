@@ -4,11 +4,13 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "json-counts.h"
 #include "json.h"
 #include "output.h"
+#include "perf-data.h"
 #include "report.h"
 #include "sample-file.h"
 #include "work.h"
@@ -21,6 +23,8 @@ struct difference {
 	char *name;
 	bool in[2];
 	double value[2];	/* percent of all, or a count */
+	const char *instead[2];	/* of a count; or NULL */
+	bool joined;		/* with another row */
 };
 
 struct differences {
@@ -89,9 +93,55 @@ static void join_rows(struct differences *d)
 		for (k = 0; k < 2; k++) {
 			d->row[nr - 1].in[k] |= d->row[i].in[k];
 			d->row[nr - 1].value[k] += d->row[i].value[k];
+			if (d->row[i].instead[k])
+				d->row[nr - 1].instead[k] = d->row[i].instead[k];
 		}
 		free(d->row[i].name);
 	}
+	d->nr = nr;
+}
+
+/* Return: the row of the same event with its unit, or NULL.  Rows are in the order of their names. */
+static struct difference *row_with_unit(const struct differences *d, const char *name)
+{
+	const size_t length = strlen(name);
+	unsigned int from = 0, to = d->nr, middle;
+	int order;
+
+	while (from < to) {
+		middle = from + (to - from) / 2;
+		order = strncmp(d->row[middle].name, name, length);
+		if (!order)
+			order = strncmp(d->row[middle].name + length, ": ", 2);
+		if (order >= 0)
+			to = middle;
+		else
+			from = middle + 1;
+	}
+	return from < d->nr && !strncmp(d->row[from].name, name, length) &&
+	       !strncmp(d->row[from].name + length, ": ", 2) ? &d->row[from] : NULL;
+}
+
+/* perfex has no unit where it has not counted: such a row belongs to that of the other file. */
+static void join_uncounted(struct differences *d)
+{
+	struct difference *row, *other;
+	unsigned int i, k, nr = 0;
+
+	for (i = 0; i < d->nr; i++) {
+		row = &d->row[i];
+		other = row->in[0] || row->in[1] ? NULL : row_with_unit(d, row->name);
+		for (k = 0; other && k < 2; k++)
+			if (row->instead[k] && !other->in[k])
+				other->instead[k] = row->instead[k];
+		/* Marked: the search needs all names. */
+		row->joined = other;
+	}
+	for (i = 0; i < d->nr; i++)
+		if (d->row[i].joined)
+			free(d->row[i].name);
+		else
+			d->row[nr++] = d->row[i];
 	d->nr = nr;
 }
 
@@ -169,6 +219,11 @@ static int add_count(struct differences *d, const struct count_record *r, unsign
 		return fail_with(e, "out of memory");
 	err = add_value(d, name, file, r->whole ? (double)r->count : r->value, e);
 	free(name);
+	if (!err && !r->counted) {
+		d->row[d->nr - 1].in[file] = false;
+		d->row[d->nr - 1].value[file] = 0;
+		d->row[d->nr - 1].instead[file] = r->instead;
+	}
 	return err;
 }
 
@@ -184,14 +239,15 @@ static int add_counts(struct differences *d, const struct records *records, stru
 
 		if (!hash_table_add(&d->names, r->name))
 			return fail_with(e, "out of memory");
-		if (!wants_event(events, r->name) || !r->counted)
+		if (!wants_event(events, r->name))
 			continue;
 		if (r->at >= 0)
 			return fail_with(e, "'%.200s' has the counts of intervals: diff takes those of whole runs, without -I",
 					 name);
 		if (i >= MAX_COUNTS)
 			return fail_with(e, "'%.200s' has too many counts", name);
-		err = records_check_once(seen, r, name, e);
+		/* perf has lines without a count beside that with it. */
+		err = r->counted ? records_check_once(seen, r, name, e) : 0;
 		if (!err)
 			err = add_count(d, r, file, e);
 	}
@@ -218,7 +274,9 @@ static void print_value(FILE *f, const struct difference *row, unsigned int file
 {
 	char buf[THOUSANDS_LEN];
 
-	if (!row->in[file])
+	if (!row->in[file] && row->instead[file])
+		fprintf(f, "%20s", row->instead[file]);
+	else if (!row->in[file])
 		fprintf(f, "%*s", share ? 9 : 20, "-");
 	else if (share)
 		fprintf(f, "%8.2f%%", row->value[file]);
@@ -249,6 +307,8 @@ static void print_json(FILE *f, const struct difference *row, bool share)
 	for (k = 0; k < 2; k++)
 		if (row->in[k])
 			fprintf(f, ", \"%s\" : %.6f", k ? "new" : "old", row->value[k]);
+		else if (row->instead[k])
+			fprintf(f, ", \"%s\" : \"%s\"", k ? "new" : "old", row->instead[k]);
 	fputs("}\n", f);
 }
 
@@ -297,17 +357,27 @@ static void print_events(const struct differences *d)
 		event[0], name[0], event[1], name[1]);
 }
 
-/* True if a file begins as those of perfex record do. */
+/* True if a file begins as those of perfex record, or of perf record, do.  A pipe is not looked at. */
 static bool has_samples(const char *name)
 {
 	char magic[sizeof(SAMPLES_MAGIC) - 1];
 	int fd = open_named(name, 0);
 	bool is = fd >= 0 && read(fd, magic, sizeof(magic)) == sizeof(magic) &&
-		!memcmp(magic, SAMPLES_MAGIC, sizeof(magic));
+		  (!memcmp(magic, SAMPLES_MAGIC, sizeof(magic)) ||
+		   !memcmp(magic, PERF_DATA_MAGIC, sizeof(magic)) ||
+		   !memcmp(magic, PERF_DATA_OTHER, sizeof(magic)));
 
 	if (fd >= 0)
 		close(fd);
 	return is;
+}
+
+/* The beginning of a pipe can be read only once, and tells what is in it. */
+static bool is_file(const char *name)
+{
+	struct stat st;
+
+	return !stat(name, &st) && S_ISREG(st.st_mode);
 }
 
 int diff_here(FILE *out, const char *const *files, const struct reporting *o, struct error *e)
@@ -317,6 +387,9 @@ int diff_here(FILE *out, const char *const *files, const struct reporting *o, st
 	unsigned int file;
 	int err = 0;
 
+	if (share != has_samples(files[1]) && !is_file(files[share]))
+		return fail_with(e, "'%.200s' has samples, and '%.200s' is no file: perfex diff reads samples from files only",
+				 files[!share], files[share]);
 	if (share != has_samples(files[1]))
 		return fail_with(e, "'%.200s' has samples, and '%.200s' has none: perfex diff compares two of one sort",
 				 files[!share], files[share]);
@@ -330,6 +403,8 @@ int diff_here(FILE *out, const char *const *files, const struct reporting *o, st
 		if (share)
 			print_events(&d);
 		join_rows(&d);
+		if (!share)
+			join_uncounted(&d);
 		if (share && d.nr)
 			qsort(d.row, d.nr, sizeof(*d.row), compare_changes);
 		print_differences(out, &d, &o->show, share);

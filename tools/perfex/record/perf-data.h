@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #define PERF_DATA_MAGIC		"PERFILE2"
+#define PERF_DATA_OTHER		"2ELIFREP"	/* of another byte order */
 
 /* The size of the attributes that perfex writes: that of Linux 4.16 to 5.4, which all readers know. */
 #define PERF_DATA_ATTR		112
