@@ -215,6 +215,12 @@ static const struct {
 	{ "report -i other.data --stdio", ON_OUT, " 70.00%             7  twenty [calls]" },
 	{ "report --stdio --sort overhead,comm,dso,sym", ON_OUT, "calls and more  [calls]  ten\n" },
 	{ "report --sort=srcline --no-children", ON_OUT, "calls.c:" },
+	{ "report -j --sort=symbol,event --percent-limit 20 -i other.data", ON_OUT, "\"rows\":[\n  {\"symbol\":\"twenty\",\"event\":\"cycles:u\",\"samples\":7,\"weight\":7,\"share\":0.700000},\n  {\"symbol\":\"ten\",\"event\":\"cycles:u\",\"samples\":2,\"weight\":2,\"share\":0.200000}]" },
+	{ "report -j -g caller,50 -i other.data", ON_OUT, "{\"symbol\":\"left\",\"dso\":\"[calls]\",\"weight\":9,\"self\":0,\"below\":[{\"symbol\":\"twenty\",\"dso\":\"[calls]\",\"weight\":7,\"self\":7}]}" },
+	{ "report -e cycles:u,cycle", FAILS, "'perfex.data' has no samples of 'cycle', which -e names" },
+	{ "report -e cycle,cycles:u", FAILS, "'perfex.data' has no samples of 'cycle', which -e names" },
+	{ "report -e cycles:u,", ON_OUT, "ten [calls]" },
+	{ "script -e cycles:u,branches", FAILS, "'perfex.data' has no samples of 'branches', which -e names" },
 	{ "report --percent-limit 20", ON_OUT, " 30.00%             3  twenty [calls]\n\n 1 more" },
 	{ "report -g", ON_OUT, "Functions, and below them their callers:" },
 	{ "report --no-call-graph", ON_OUT, " 60.00%             6  ten [calls]" },
@@ -596,12 +602,6 @@ START_TEST(script)
 }
 END_TEST
 
-/* The shares of different events may differ, whatever the programs do. */
-START_TEST(diff_of_events)
-{
-	static const char line[] = "perfex: the shares are of different events: of cycles:u in 'perfex.data', and of branches:u in 'third.data'\n";
-
-	write_profile("third.data", "branches:u", 2, 7);
 /* Names of templates have hundreds of bytes, and differ at their ends. */
 START_TEST(script_of_long_names)
 {
@@ -628,6 +628,12 @@ START_TEST(script_of_long_names)
 }
 END_TEST
 
+/* The shares of different events may differ, whatever the programs do. */
+START_TEST(diff_of_events)
+{
+	static const char line[] = "perfex: the shares are of different events: of cycles:u in 'perfex.data', and of branches:u in 'third.data'\n";
+
+	write_profile("third.data", "branches:u", 2, 7);
 	ck_assert_int_eq(perfex("diff", "perfex.data", "third.data"), 0);
 	ck_assert_str_eq(err, line);
 	has(out, "   60.00%     20.00%    -40.00%  ten [calls]\n");
@@ -828,13 +834,13 @@ static Suite *suite(void)
 	tcase_add_loop_test(t, line_of_perf, 0, (int)ARRAY_SIZE(lines));
 	tcase_add_loop_test(t, options_of, 0, (int)ARRAY_SIZE(options_of_perf));
 	tcase_add_test(t, script);
+	tcase_add_test(t, script_of_long_names);
 	tcase_add_test(t, diff_of_events);
 	tcase_add_test(t, diff_of_counts);
 	tcase_add_test(t, diff_of_uncounted);
 	tcase_add_test(t, diff_of_pipes);
 	tcase_add_test(t, diff_of_perf_data);
 	tcase_add_loop_test(t, diff_of_parts, 0, (int)ARRAY_SIZE(part_fields));
-	tcase_add_test(t, script_of_long_names);
 	tcase_add_test(t, duration_of_intervals);
 	tcase_add_test(t, duration_of_runs);
 	suite_add_tcase(s, t);

@@ -70,29 +70,38 @@ static void print_row(FILE *f, const struct profile *p, const struct report_keys
 	fputc('}', f);
 }
 
+/* Return: what has less is left out. */
+static double least_weight(const struct profile *p, unsigned int event, const struct reporting *o)
+{
+	return o->percent_limit / 100 * (double)p->events[event].weight;
+}
+
 static int print_rows(FILE *f, const struct profile *p, unsigned int event,
-		      const struct report_keys *keys, bool children, struct error *e)
+		      const struct report_keys *keys, const struct reporting *o, struct error *e)
 {
 	struct hash_table t;
-	uint32_t i;
+	uint32_t i, nr = 0;
 	int err;
 
-	err = rows_make(p, &t, keys, event, children, e);
+	err = rows_make(p, &t, keys, event, o->children, e);
+	if (!err && t.nr)
+		nr = rows_above(&t, t.nr - 1, least_weight(p, event, o));
 	fputs(",\n \"rows\":[", f);
-	for (i = 1; !err && i < t.nr; i++) {
+	for (i = 1; i <= nr; i++) {
 		fputs(i > 1 ? ",\n  " : "\n  ", f);
-		print_row(f, p, keys, &p->events[event], row_of(&t, i), children);
+		print_row(f, p, keys, &p->events[event], row_of(&t, i), o->children);
 	}
 	fputc(']', f);
 	rows_free(&t);
 	return err;
 }
 
-static void print_node(FILE *f, const struct profile *p, const struct tree *t, uint32_t number)
+static void print_node(FILE *f, const struct profile *p, const struct tree *t, uint32_t number,
+		       double least)
 {
 	const struct tree_node *node = node_of(t, number);
 	char name[MAX_TREE_NAME];
-	uint32_t i;
+	uint32_t i, nr = 0;
 
 	fputs("{\"symbol\":", f);
 	json_string(f, tree_name(p, node, name, sizeof(name)));
@@ -103,14 +112,18 @@ static void print_node(FILE *f, const struct profile *p, const struct tree *t, u
 	}
 	fprintf(f, ",\"weight\":%" PRIu64 ",\"self\":%" PRIu64, node->weight, node->self);
 	for (i = 0; i < node->nr; i++) {
-		fputs(i ? "," : ",\"below\":[", f);
-		print_node(f, p, t, t->order[node->below + i]);
+		const uint32_t below = t->order[node->below + i];
+
+		if ((double)node_of(t, below)->weight < least)
+			continue;
+		fputs(nr++ ? "," : ",\"below\":[", f);
+		print_node(f, p, t, below, least);
 	}
-	fputs(node->nr ? "]}" : "}", f);
+	fputs(nr ? "]}" : "}", f);
 }
 
 static int print_tree(FILE *f, struct profile *p, unsigned int event,
-		      enum tree_direction direction, struct error *e)
+		      enum tree_direction direction, const struct reporting *o, struct error *e)
 {
 	struct tree t;
 	int err;
@@ -119,7 +132,7 @@ static int print_tree(FILE *f, struct profile *p, unsigned int event,
 	if (!err) {
 		fprintf(f, ",\n \"%s\":", direction == TREE_CALLERS ? "callers" : "callees");
 		if (t.nodes.nr)
-			print_node(f, p, &t, 1);
+			print_node(f, p, &t, 1, least_weight(p, event, o));
 		else
 			fputs("null", f);
 	}
@@ -144,9 +157,9 @@ static int print_event(FILE *f, struct profile *p, unsigned int number, const st
 		fputs(",\"unit\":\"ns\"", f);
 	if (p->complete)
 		fprintf(f, ",\"count\":%" PRIu64, event->count);
-	if (print_rows(f, p, number, &keys, r->children, e) ||
-	    (r->callees && print_tree(f, p, number, TREE_CALLEES, e)) ||
-	    (r->callers && print_tree(f, p, number, TREE_CALLERS, e)))
+	if (print_rows(f, p, number, &keys, r, e) ||
+	    (r->callees && print_tree(f, p, number, TREE_CALLEES, o, e)) ||
+	    (r->callers && print_tree(f, p, number, TREE_CALLERS, o, e)))
 		return -1;
 	fputc('}', f);
 	return 0;

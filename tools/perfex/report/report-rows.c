@@ -162,6 +162,13 @@ static int compare_rows(const void *a, const void *b)
 	return order;
 }
 
+uint32_t rows_above(const struct hash_table *t, uint32_t nr, double weight)
+{
+	while (nr && (double)row_of(t, nr)->all_weight < weight)
+		nr--;
+	return nr;
+}
+
 void rows_free(struct hash_table *t)
 {
 	struct row *rows = t->items;

@@ -35,6 +35,9 @@ int rows_make(const struct profile *p, struct hash_table *t, const struct report
 	      unsigned int event, bool children, struct error *e);
 void rows_free(struct hash_table *t);
 
+/* Return: how many of the first rows have this weight or more. */
+uint32_t rows_above(const struct hash_table *t, uint32_t nr, double weight);
+
 static inline const struct row *row_of(const struct hash_table *t, uint32_t row)
 {
 	return &((struct row *)t->items)[row];

@@ -130,14 +130,6 @@ static void print_labels(FILE *f, const struct row *row, const int *widths, unsi
 	fprintf(f, "%s\n", row->label[i]);
 }
 
-/* Return: how many of the first rows have this weight or more. */
-static uint32_t rows_above(const struct hash_table *t, uint32_t nr, double weight)
-{
-	while (nr && (double)row_of(t, nr)->all_weight < weight)
-		nr--;
-	return nr;
-}
-
 static void print_rows(FILE *f, const struct hash_table *t, const struct report_keys *keys,
 		       uint64_t weight, const struct reporting *o)
 {
