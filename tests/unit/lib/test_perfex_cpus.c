@@ -754,6 +754,7 @@ static const struct {
 	{ { "perfex", "-r2", "top" }, "there is no -r, which perf top has: chrt -f N" },
 	{ { "perfex", "top", "--prometheus=x" }, "perfex top has no --prometheus" },
 	{ { "perfex", "top", "-p", "1", "-A" }, "-p and -t show functions: -A, --per-core" },
+	{ { "perfex", "top", "-a", "--wait=3" }, "--control and --wait are for counts of CPUs" },
 	{ { "perfex", "top", "-F", "99" }, "-F, -c and -s are for -a, -p and -t, which show functions" },
 	{ { "perfex", "top", "-g" }, "there is no -g, which perf top has: perfex record -a -g" },
 	{ { "perfex", "top", "top" }, "perfex top runs no command" },

@@ -26,7 +26,7 @@ static const struct option_entry top_options[] = {
 	{ 'I', "interval", "MS", "show new counts each MS milliseconds (2000)", set_interval, 0 },
 	{ 0, "interval-print", "MS", NULL, set_interval, 0 },
 	{ 0, "timeout", "MS", "end after this time; 10s: after ten seconds", set_timeout, 0 },
-	{ 0, "wait", "SECONDS", "wait for counters that others have, no longer than this", set_wait, 0 },
+	{ 0, "wait", "SECONDS", "without -a, -p and -t: wait for counters, no longer than this", set_wait, 0 },
 	{ 'D', "delay", "MS", NULL, set_delay, 0 },
 	{ 0, "control", "fifo:FILE", NULL, set_control, 0 },
 	{ 'o', "output", "FILE", "print to FILE", OPTION_TEXT(show.file) },
@@ -63,8 +63,8 @@ static bool shows_functions(const struct options *o)
 
 static int finish_top_functions(struct options *o, struct error *e)
 {
-	if (o->counting.split || o->stat.delay || o->stat.control)
-		return fail_usage(e, o, "-p and -t show functions: -A, --per-core, --per-socket, --per-kind, -D and --control are for counts of CPUs");
+	if (o->counting.split || o->stat.delay || o->stat.control || o->stat.wait > 0)
+		return fail_usage(e, o, "-a, -p and -t show functions: -A, --per-core, --per-socket, --per-kind, -D, --control and --wait are for counts of CPUs");
 	if (report_check(&o->reporting, e))
 		return -1;
 	if (!o->stat.interval)
