@@ -141,10 +141,17 @@ int set_interval(struct parsing *p, const char *arg, struct error *e)
 	return parse_number(&p->o->stat.interval, arg, 86400000, "milliseconds", p->o, e);
 }
 
+static int fail_styles(const struct options *o, struct error *e)
+{
+	return fail_usage(e, o, "-j and -x cannot be combined");
+}
+
 int set_separator(struct parsing *p, const char *arg, struct error *e)
 {
 	if (!*arg)
 		return fail_usage(e, p->o, "the separator for -x is empty");
+	if (p->o->show.style == STYLE_JSON)
+		return fail_styles(p->o, e);
 	p->o->show.style = STYLE_CSV;
 	p->o->show.separator = strcmp(arg, "\\t") ? arg : "\t";
 	return 0;
@@ -153,7 +160,8 @@ int set_separator(struct parsing *p, const char *arg, struct error *e)
 int set_json(struct parsing *p, const char *arg, struct error *e)
 {
 	(void)arg;
-	(void)e;
+	if (p->o->show.style == STYLE_CSV)
+		return fail_styles(p->o, e);
 	p->o->show.style = STYLE_JSON;
 	return 0;
 }
