@@ -340,6 +340,43 @@ START_TEST(closed_standard_error)
 }
 END_TEST
 
+/* Run perfex with a standard output that has no reader.  Return: its status */
+static int run_without_reader(char **argv)
+{
+	int argc = 0, fds[2];
+	pid_t pid;
+
+	while (argv[argc])
+		argc++;
+	ck_assert_int_eq(pipe(fds), 0);
+	fflush(NULL);
+	pid = fork();
+	if (!pid) {
+		redirect("err", STDERR_FILENO);
+		dup2(fds[1], STDOUT_FILENO);
+		close_range(STDERR_FILENO + 1, ~0U, 0);
+		exit(perfex_main(argc, argv));
+	}
+	close(fds[1]);
+	close(fds[0]);
+	return finish(pid);
+}
+
+/* -o /dev/stdout: a program in a pipe has seen enough. */
+START_TEST(closed_output)
+{
+	static const char message[] = "perfex: cannot write to '/dev/stdout': Broken pipe; the counts are above, on standard error\n";
+
+	ck_assert_int_eq(run_without_reader(ARGV("-a", "-I20", "-x,", "-o", "/dev/stdout", "-e", "cycles:u")), 125);
+	has(err, ",cycles:u,");
+	has(err, message);
+	/* The command does not end for that. */
+	ck_assert_int_eq(run_without_reader(ARGV("-I20", "-x,", "-o", "/dev/stdout", "-e", "cycles:u", "sh", "-c", "sleep 0.2; echo ended >&2")), 125);
+	has(err, "ended\n");
+	has(err, message);
+}
+END_TEST
+
 /* The parent of perfex ignores the end of its children, and perfex has inherited that. */
 START_TEST(ignored_ends)
 {
@@ -384,6 +421,7 @@ static Suite *suite(void)
 	tcase_add_test(t, series_goes_on);
 	tcase_add_test(t, file_size_limit);
 	tcase_add_test(t, closed_standard_error);
+	tcase_add_test(t, closed_output);
 	suite_add_tcase(s, t);
 	t = tcase_create("children");
 	tcase_add_checked_fixture(t, command_setup, command_teardown);

@@ -668,6 +668,7 @@ struct printing {
 	enum split split;		/* print the parts, and no sums of all */
 	unsigned int nrparts;		/* of CPUs, or of threads in intervals */
 	bool summary;			/* with -x, the sums have a field "summary" */
+	bool command;			/* a command runs */
 	int write_error;		/* errno of writing to the file, or 0 */
 };
 

@@ -14,8 +14,9 @@ bool fall_back_to_stderr(struct printing *p)
 	p->write_error = err;
 	p->output = NULL;
 	p->f = stderr;
-	/* A pipe without a reader is no reason to end. */
-	signals_forget(SIGPIPE);
+	/* A pipe without a reader is no reason to end a command.  Without one, it ends the counting. */
+	if (p->command)
+		signals_forget(SIGPIPE);
 	return true;
 }
 

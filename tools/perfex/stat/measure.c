@@ -154,6 +154,7 @@ static int measure_choice(struct choice *choice, unsigned int nrgroups, struct o
 		.verbose = choice->show->verbose, .per_thread = o->per_thread,
 		.metric_only = o->metric_only, .intervals = o->interval,
 		.cpus = choice->cpus, .split = choice->counting->split, .nrparts = nr_cpu_parts(choice),
+		.command = *choice->counting->command,
 	};
 	char *what;
 	int err;
