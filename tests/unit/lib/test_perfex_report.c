@@ -2,7 +2,9 @@
 /* perfex --report of files that the tests write. */
 #include <dlfcn.h>
 #include <elf.h>
+#include <inttypes.h>
 #include <sys/auxv.h>
+#include <sys/stat.h>
 
 #include "other-order.h"
 #include "perfex-command.h"
@@ -392,6 +394,32 @@ static void write_shares(void)
 	put_end(2, (uint64_t []){ NR_SAMPLES * 10007, 350 });
 	put_close();
 }
+
+/* stdio takes the largest part of these bytes past its buffer, and forgets why that fails. */
+START_TEST(full_device)
+{
+	uint64_t random = 1;
+	char name[40];
+	struct stat st;
+	unsigned int i;
+
+	begin();
+	put_task(RECORD_COMM, 10, 10, 1, "thread");
+	for (i = 0; i < 400; i++) {
+		random = random * UINT64_C(6364136223846793005) + 1442695040888963407;
+		snprintf(name, sizeof(name), "f%016" PRIx64, random);
+		put_kernel(KERNEL_IP + 16 * i, KERNEL_IP + 16 * i + 16, name);
+		put_sample(10, 10, 5 + i, KERNEL_IP + 16 * i + 1);
+	}
+	end();
+	ck_assert_int_eq(report("--export=pprof", "-o", (char *)in_dir("profile")), 0);
+	ck_assert_int_eq(stat(in_dir("profile"), &st), 0);
+	ck_assert_int_gt(st.st_size, 4096);
+	ck_assert_int_lt(st.st_size, 16384);
+	ck_assert_int_eq(report("--export=pprof", "-o", "/dev/full"), 125);
+	is_message("cannot write to '/dev/full': No space left on device");
+}
+END_TEST
 
 /* Most formats have one event.  Those of pprof and of scripts have several. */
 START_TEST(events_of_exports)
@@ -1144,6 +1172,7 @@ static Suite *suite(void)
 	tcase_add_test(t, firefox_tracks);
 	tcase_add_loop_test(t, damaged_functions_of_the_kernel, 0, 4);
 	tcase_add_test(t, several_events);
+	tcase_add_test(t, full_device);
 	tcase_add_test(t, events_of_exports);
 	tcase_add_test(t, children);
 	tcase_add_test(t, trees);

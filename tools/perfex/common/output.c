@@ -201,6 +201,21 @@ int output_open_descriptor(struct output *out, int fd, struct error *e)
 		fail_with(e, "cannot write to descriptor %d: %s", fd, strerror(errno));
 }
 
+/* The first error of output_write(). */
+static struct {
+	const FILE *f;
+	int err;
+} failed;
+
+void output_write(FILE *f, const void *data, size_t size)
+{
+	errno = 0;
+	if (fwrite(data, 1, size, f) == size || failed.f == f)
+		return;
+	failed.f = f;
+	failed.err = errno;
+}
+
 /* stdio has forgotten why an earlier write failed.  A disk that was full still is. */
 static int error_before(FILE *f)
 {
@@ -208,6 +223,8 @@ static int error_before(FILE *f)
 	struct stat st;
 	int err = EIO;
 
+	if (failed.f == f && failed.err)
+		return failed.err;
 	if (fstat(fileno(f), &st) || !S_ISREG(st.st_mode))
 		return err;
 	if (!getrlimit(RLIMIT_FSIZE, &most) && (rlim_t)st.st_size >= most.rlim_cur)

@@ -74,6 +74,9 @@ int output_close(struct output *out, bool keep);
 /* Return: 0 if all has been written to a file so far, or errno. */
 int output_error(FILE *f);
 
+/* Write bytes, and remember for output_error() why this fails. */
+void output_write(FILE *f, const void *data, size_t size);
+
 /*
  * Write what is buffered for the output of the options.  A child that has printed must do that:
  * its parent cannot see whether it has failed.

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "json.h"
+#include "output.h"
 #include "tree.h"
 
 /* The versions in which these tables have these columns; newer profilers convert them. */
@@ -298,7 +299,7 @@ static void print_samples(FILE *f, struct thread_tables *t)
 	fprintf(f, ",\"samples\":{\"length\":%zu,\"weightType\":\"samples\"", t->nr);
 	for (i = 0; i < NR_COLUMNS; i++) {
 		fprintf(f, ",\"%s\":[", sample_columns[i]);
-		fwrite(t->text[i], 1, t->size[i], f);
+		output_write(f, t->text[i], t->size[i]);
 		putc(']', f);
 	}
 	fputs("},\"markers\":{\"length\":0,\"category\":[],\"data\":[],\"endTime\":[],\"name\":[],"

@@ -17,6 +17,7 @@
 #include <vperfctr.h>
 
 #include "jit-dump.h"
+#include "output.h"
 #include "perf-data.h"
 #include "profile.h"
 #include "sample-file.h"
@@ -52,7 +53,7 @@ static void put(struct writer *x, const void *data, size_t len)
 {
 	x->at += len;
 	if (x->f && len)
-		fwrite(data, 1, len, x->f);
+		output_write(x->f, data, len);
 }
 
 /* ---- records --------------------------------------------------------------------------- */

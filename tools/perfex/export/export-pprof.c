@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "output.h"
 #include "symbols.h"
 #include "tree.h"
 
@@ -277,7 +278,7 @@ static int write_gzip(FILE *f, const struct message *m, struct error *e)
 		z.next_out = buf;
 		z.avail_out = sizeof(buf);
 		ret = deflate(&z, left ? Z_NO_FLUSH : Z_FINISH);
-		fwrite(buf, 1, sizeof(buf) - z.avail_out, f);
+		output_write(f, buf, sizeof(buf) - z.avail_out);
 	} while (ret == Z_OK);
 	deflateEnd(&z);
 	return ret == Z_STREAM_END ? 0 : fail_with(e, "cannot compress the profile");
