@@ -40,7 +40,7 @@
 #define FIXED_INSNS		FIXED(1)
 
 /* The most instructions of a read of one counter in user mode. */
-#define READ_INSNS	26
+#define READ_INSNS	27
 
 /* With an icount shift, an instruction takes several cycles. */
 #define SLOW_INSNS	true
