@@ -546,7 +546,11 @@ static void explain_control_cpus(int err, const struct vperfctr_control *control
 		say(why, "not all of these CPUs can count this: perfex -i shows those that can");
 		break;
 	case -EACCES:
+#ifdef __aarch64__
+		say(why, "programs may read the counters of one of these CPUs: 'sudo sysctl kernel.perf_user_access=0' forbids it; or a virtual machine runs there without a pause");
+#else
 		say(why, "programs may read the counters, as rdpmc is 2 for a PMU in /sys/bus/event_source/devices: 'echo 1 | sudo tee /sys/bus/event_source/devices/cpu/rdpmc' forbids it");
+#endif
 		break;
 	default:
 		explain_control(err, control, device, proc, why);

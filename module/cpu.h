@@ -254,7 +254,7 @@ bool perfctr_cpu_user_reads(void);
  * End it where that needs more than the preparation of a CPU.
  *
  * Context: may sleep; cpus_read_lock().
- * Return: true if perfctr_cpu_user_reads() has changed on any CPU.
+ * Return: true if perfctr_cpu_user_reads() may have changed on a CPU.
  */
 bool perfctr_cpu_close_reads(void);
 

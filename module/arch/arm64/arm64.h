@@ -16,12 +16,15 @@ bool perfctr_arm64_has_perf(void);
  * left-open.c: left_open: PMUSERENR_EL0 of this CPU is to be closed when it is not KVM's any more.
  * From here on perfctr_hides is true, until close_left has returned true there.
  * close_reads, reads_left: see struct perfctr_arch.
+ * begin, end: the module begins, and ends, after perfctr_hide_end().
  *
- * Context: left_open: interrupts disabled.
+ * Context: left_open: interrupts disabled.  begin, end: may sleep.
  */
 void perfctr_arm64_left_open(void);
 bool perfctr_arm64_close_reads(void);
 bool perfctr_arm64_reads_left(void);
+void perfctr_arm64_left_open_begin(void);
+void perfctr_arm64_left_open_end(void);
 
 /*
  * pmuv3.c: close it, if that can be.

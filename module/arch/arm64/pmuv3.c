@@ -882,15 +882,22 @@ void perfctr_hide_counts(void)
 	on_each_cpu_cond(counts, hide_here, NULL, 1);
 }
 
+static int pmuv3_begin(unsigned int cpu)
+{
+	perfctr_arm64_left_open_begin();
+	return perfctr_claim_begin(cpu);
+}
+
 static void pmuv3_end(void)
 {
 	perfctr_hide_end();
+	perfctr_arm64_left_open_end();
 	perfctr_claim_end();
 }
 
 static const struct perfctr_driver perfctr_arm64_pmuv3 = {
 	.probe		= pmuv3_probe,
-	.begin		= perfctr_claim_begin,
+	.begin		= pmuv3_begin,
 	.end		= pmuv3_end,
 	.check_control	= pmuv3_check_control,
 	.ops.suspend	= pmuv3_suspend,

@@ -238,8 +238,9 @@ struct perfctr_arch {
 	bool (*user_reads)(void);
 
 	/*
-	 * End what KVM keeps user_reads from ending.  May sleep, with cpus_read_lock().  Return:
-	 * true if user_reads has changed on any CPU.  NULL: there is no such thing.
+	 * End what KVM keeps user_reads from ending, if that takes no longer than a tenth of a
+	 * second.  May sleep, also with cpus_read_lock().  Return: true if there was something.
+	 * NULL: there is no such thing.
 	 */
 	bool (*close_reads)(void);
 

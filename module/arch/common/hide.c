@@ -7,7 +7,6 @@
  * machines of arm64, and a call of the firmware on RISC-V.
  */
 #include <linux/atomic.h>
-#include <linux/cpu.h>
 #include <linux/jiffies.h>
 #include <linux/mutex.h>
 #include <linux/workqueue.h>
@@ -30,12 +29,12 @@ static bool mms_hide;
 /* Close what the architecture had to leave open to user mode. */
 static void close_all(void)
 {
-	if (!perfctr_arch.close_reads)
-		return;
-	cpus_read_lock();
-	perfctr_arch.close_reads();
-	cpus_read_unlock();
+	if (perfctr_arch.close_reads)
+		perfctr_arch.close_reads();
 }
+
+static void show_again(struct work_struct *work);
+static DECLARE_DELAYED_WORK(show_work, show_again);
 
 /*
  * The counters are hidden for a second longer than they must, so that a process that maps a page
@@ -50,18 +49,15 @@ static void show_again(struct work_struct *work)
 		mms_hide = false;
 		WRITE_ONCE(perfctr_hides, false);
 		smp_mb();	/* pairs with perfctr_hide_left() */
-		if (perfctr_arch.reads_left && perfctr_arch.reads_left())
+		if (perfctr_arch.reads_left && perfctr_arch.reads_left()) {
 			WRITE_ONCE(perfctr_hides, true);
+			queue_delayed_work(system_dfl_wq, &show_work, HZ);
+		}
 	}
 	mutex_unlock(&hide_mutex);
 }
 
-static DECLARE_DELAYED_WORK(show_work, show_again);
-
-/*
- * Counters here are clear: this follows their clearing, or they have been hidden from the reader
- * that is left.
- */
+/* Counters here are cleared before user mode runs again, or hide their counts already. */
 void perfctr_hide_left(void)
 {
 	if (!perfctr_isolate)
@@ -101,7 +97,7 @@ void perfctr_mm_removed(void)
 	if (!must_know())
 		return;
 	if (atomic_dec_and_test(&nr_mms))
-		mod_delayed_work(system_dfl_wq, &show_work, HZ);
+		queue_delayed_work(system_dfl_wq, &show_work, HZ);
 }
 
 void perfctr_hide_end(void)

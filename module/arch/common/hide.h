@@ -14,9 +14,9 @@ extern bool perfctr_hides;
 
 /*
  * reads_left has become true.  perfctr_hides is true from here on, until close_reads has made it
- * false, which is called after a second.
+ * false.  That is called each second.
  *
- * Context: interrupts may be disabled.
+ * Context: any; interrupts may be disabled, and a run queue's lock be held.
  */
 void perfctr_hide_left(void);
 

@@ -198,7 +198,8 @@ static u64 all_counters(void)
 /* KVM has restored the right to read, and the module knows.  It hides all counts until then. */
 static bool is_left_open(void)
 {
-	return perfctr_hides && !perfctr_driver->own_cpu(sim_cpu)->ready;
+	return perfctr_hides && !perfctr_driver->own_cpu(sim_cpu)->ready &&
+	       perfctr_arch.reads_left();
 }
 
 /*

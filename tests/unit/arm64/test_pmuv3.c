@@ -40,6 +40,14 @@ bool perfctr_arm64_reads_left(void)
 /* As left-open.c, which does more later. */
 static unsigned int nr_left_open;
 
+void perfctr_arm64_left_open_begin(void)
+{
+}
+
+void perfctr_arm64_left_open_end(void)
+{
+}
+
 void perfctr_arm64_left_open(void)
 {
 	nr_left_open++;
@@ -662,7 +670,6 @@ START_TEST(vcpu_of_reader)
 }
 END_TEST
 
-/* Threads with different controls run on two CPUs in random order. */
 static void check_hidden(void)
 {
 	unsigned int i;
@@ -731,6 +738,7 @@ START_TEST(vcpu_of_ended_reader)
 }
 END_TEST
 
+/* Threads with different controls run on two CPUs in random order. */
 START_TEST(context_switches)
 {
 	struct thread t[3] = { 0 };
