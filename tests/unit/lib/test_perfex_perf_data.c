@@ -738,22 +738,27 @@ START_TEST(lost_samples)
 }
 END_TEST
 
-/* perf record -e '{A,B}:S': the samples of A have the counts of both. */
-START_TEST(members_of_groups)
+/* The events of perf record -e '{A,B}:S' -F 1000. */
+static void set_group(struct perf_event_attr *attrs)
 {
-	struct perf_event_attr attrs[2] = {
-		{
-			.type = PERF_TYPE_RAW, .config = 1, .size = sizeof(attrs[0]), .freq = 1, .sample_freq = 1000,
-			.read_format = PERF_FORMAT_ID | PERF_FORMAT_GROUP | FORMAT_LOST | PERF_FORMAT_TOTAL_TIME_ENABLED,
-			.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID |
-				       PERF_SAMPLE_PERIOD | PERF_SAMPLE_READ,
-		},
+	attrs[0] = (struct perf_event_attr){
+		.type = PERF_TYPE_RAW, .config = 1, .size = sizeof(attrs[0]), .freq = 1, .sample_freq = 1000,
+		.read_format = PERF_FORMAT_ID | PERF_FORMAT_GROUP | FORMAT_LOST | PERF_FORMAT_TOTAL_TIME_ENABLED,
+		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID |
+			       PERF_SAMPLE_PERIOD | PERF_SAMPLE_READ,
 	};
-
 	attrs[1] = attrs[0];
 	attrs[1].config = 2;
 	attrs[1].freq = 0;
 	attrs[1].sample_freq = 0;
+}
+
+/* The samples of A have the counts of both. */
+START_TEST(members_of_groups)
+{
+	struct perf_event_attr attrs[2];
+
+	set_group(attrs);
 	begin_perf(attrs, 2);
 	put_perf(PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER, WORDS(0x400000, TASK, 1, 1, 99, 2, 77, 100, 1, 0, 10, 2, 0));
 	put_perf(PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER, WORDS(0x400001, TASK, 2, 1, 99, 2, 78, 250, 1, 0, 10, 2, 0));
@@ -772,6 +777,26 @@ START_TEST(members_of_groups)
 	end_perf();
 	ck_assert_int_eq(report_perf(), 125);
 	is_message("perf.data' has samples that read other events ({...}:S of perf) and have a fixed period");
+}
+END_TEST
+
+/* No sample of an attacker becomes more samples than the file has events. */
+START_TEST(repeated_members)
+{
+	struct perf_event_attr attrs[2];
+
+	set_group(attrs);
+	begin_perf(attrs, 2);
+	/* One twice, and more than there are, all of which are in the record. */
+	put_perf(PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER, WORDS(0x400000, TASK, 1, 1, 99, 2, 77, 100, 2, 0, 200, 2, 0));
+	put_perf(PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER,
+		 WORDS(0x400000, TASK, 2, 1, 99, 3, 77, 300, 1, 0, 10, 2, 0, 20, 3, 0));
+	put_perf(PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER, WORDS(0x400000, TASK, 3, 1, 99, 2, 77, 400, 1, 0, 30, 2, 0));
+	end_perf();
+	ck_assert_int_eq(report_perf("-j"), 0);
+	has(out, "\"samples\":2,\"dropped\":399,\"lost\":2");
+	has(out, "{\"event\":\"event 4:0x1\",\"period\":1,\"samples\":1,\"weight\":400,\"count\":400,");
+	has(out, "{\"event\":\"event 4:0x2\",\"period\":1,\"samples\":1,\"weight\":30,\"count\":30,");
 }
 END_TEST
 
@@ -804,6 +829,7 @@ static Suite *suite(void)
 	tcase_add_test(t, perf_data_in_a_pipe);
 	tcase_add_loop_test(t, lost_samples, 0, ARRAY_SIZE(losses));
 	tcase_add_test(t, members_of_groups);
+	tcase_add_test(t, repeated_members);
 	suite_add_tcase(s, t);
 	return s;
 }

@@ -237,6 +237,7 @@ static void convert_symbol(struct perf_records *c, struct bytes b)
 struct values {
 	struct bytes b;
 	uint64_t nr;			/* 0: the sample has none */
+	bool lost;			/* behind each: how many samples are lost */
 };
 
 static bool get_values(struct bytes *b, uint64_t format, struct values *v)
@@ -249,7 +250,7 @@ static bool get_values(struct bytes *b, uint64_t format, struct values *v)
 			  !!(format & PERF_FORMAT_TOTAL_TIME_RUNNING)))
 		return false;
 	if (format & PERF_FORMAT_GROUP && format & PERF_FORMAT_ID)
-		*v = (struct values){ *b, nr };
+		*v = (struct values){ *b, nr, !!(format & READ_LOST) };
 	return nr <= b->left / sizeof(uint64_t) && bytes_skip64(b, nr * words);
 }
 
@@ -432,6 +433,35 @@ static uint64_t difference(struct perf_records *c, uint64_t id, uint32_t tid, ui
 	return value > before ? value - before : 0;
 }
 
+/* Return: the event that the next value of a group is of, or -1: it is of none that is known. */
+static int next_value(const struct perf_records *c, struct values *v, uint64_t *value, uint64_t *id)
+{
+	uint32_t at;
+
+	v->nr--;
+	if (!bytes_get64(&v->b, value) || !bytes_get64(&v->b, id) || (v->lost && !bytes_skip64(&v->b, 1)))
+		return -1;
+	at = c->ids.nr ? hash_table_find(&c->ids, id) : 0;
+	return at ? (int)((struct id *)c->ids.items)[at].event : -1;
+}
+
+/* An attacker's sample could have any number of values, each of which would become a sample. */
+static bool counts_events_once(const struct perf_records *c, struct values v)
+{
+	uint64_t value, id, seen = 0;
+	int event;
+
+	if (v.nr > c->nrevents)
+		return false;
+	while (v.nr) {
+		event = next_value(c, &v, &value, &id);
+		if (event >= 0 && seen >> event & 1)
+			return false;
+		seen |= event >= 0 ? UINT64_C(1) << event : 0;
+	}
+	return true;
+}
+
 /*
  * perf record -e '{A,B}:S': samples of A read both.  As in perf, each stands for what both have
  * counted since the last one, and is a sample of each that has counted anything.
@@ -439,17 +469,14 @@ static uint64_t difference(struct perf_records *c, uint64_t id, uint32_t tid, ui
 static void write_samples(struct perf_records *c, const struct perf_event_attr *attr, struct front *f,
 			  const struct record_user *u, struct values v)
 {
-	uint64_t value, id, i;
-	uint32_t at;
+	uint64_t value, id;
+	int event;
 
-	for (i = 0; i < v.nr; i++) {
-		if (!bytes_get64(&v.b, &value) || !bytes_get64(&v.b, &id) ||
-		    (attr->read_format & READ_LOST && !bytes_skip64(&v.b, 1)))
-			return;
-		at = c->ids.nr ? hash_table_find(&c->ids, &id) : 0;
-		f->period = at ? difference(c, id, attr->inherit ? c->sample.s.tid : 0, value) : 0;
+	while (v.nr) {
+		event = next_value(c, &v, &value, &id);
+		f->period = event >= 0 ? difference(c, id, attr->inherit ? c->sample.s.tid : 0, value) : 0;
 		if (f->period)
-			write_sample(c, &c->events[((struct id *)c->ids.items)[at].event], f, u);
+			write_sample(c, &c->events[event], f, u);
 	}
 }
 
@@ -483,6 +510,8 @@ static bool convert_sample(struct perf_records *c, const struct perf_event_heade
 	    (type & PERF_SAMPLE_BRANCH_STACK && !skip_branches(&b, event->attr.branch_sample_type)) ||
 	    (type & PERF_SAMPLE_REGS_USER && !get_registers(c, &b, event->attr.sample_regs_user, &u)) ||
 	    (type & PERF_SAMPLE_STACK_USER && !get_stack(c, &b, &u)))
+		return false;
+	if (!counts_events_once(c, v))
 		return false;
 	if (v.nr)
 		write_samples(c, &event->attr, &f, &u, v);
