@@ -777,6 +777,12 @@ START_TEST(members_of_groups)
 	end_perf();
 	ck_assert_int_eq(report_perf(), 125);
 	is_message("perf.data' has samples that read other events ({...}:S of perf) and have a fixed period");
+	set_group(attrs);
+	attrs[0].write_backward = 1;
+	begin_perf(attrs, 2);
+	end_perf();
+	ck_assert_int_eq(report_perf(), 125);
+	is_message("perf.data' has samples that read other events ({...}:S of perf) and are newest first");
 }
 END_TEST
 

@@ -106,7 +106,7 @@ static int read_attrs(struct converter *c, struct error *e)
 	uint64_t size = c->h.attr_size, nr, i;
 	struct perf_data_part ids;
 	char bytes[MAX_ATTR];
-	bool read = false;
+	bool read = false, backward = false;
 	size_t known;
 
 	if (size < MIN_ATTR || size > MAX_ATTR || c->h.attrs.size < size)
@@ -127,10 +127,16 @@ static int read_attrs(struct converter *c, struct error *e)
 			return -1;
 		c->freq |= c->records.events[i].attr.freq;
 		read |= perf_is_read(&c->records.events[i].attr);
+		backward |= c->records.events[i].attr.write_backward &&
+			    c->records.events[i].attr.sample_type & PERF_SAMPLE_READ;
 	}
 	/* Weights of samples are large only beside a rate. */
 	if (read && !c->freq)
 		return fail_with(e, "'%s' has samples that read other events ({...}:S of perf) and have a fixed period, which perfex does not read: record it with -F instead of -c",
+				 c->name);
+	/* The newest sample is the first, so values do not grow. */
+	if (backward)
+		return fail_with(e, "'%s' has samples that read other events ({...}:S of perf) and are newest first, which perfex does not read: record it without --overwrite",
 				 c->name);
 	return 0;
 }
