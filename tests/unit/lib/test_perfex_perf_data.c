@@ -767,11 +767,13 @@ START_TEST(members_of_groups)
 	put_perf(PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER, WORDS(0x400002, TASK, 4, 1, 99, 2, 80, 5, 3, 0, 30, 2, 0));
 	/* More values than there are. */
 	put_perf(PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER, WORDS(0x400002, TASK, 5, 1, 99, 3, 81, 310, 1, 0));
+	/* Growth since the largest value counts. */
+	put_perf(PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER, WORDS(0x400002, TASK, 6, 1, 99, 2, 82, 305, 1, 0, 45, 2, 0));
 	end_perf();
 	ck_assert_int_eq(report_perf("-j"), 0);
-	has(out, "\"samples\":5,\"dropped\":297,\"lost\":1");
-	has(out, "{\"event\":\"event 4:0x1\",\"period\":1,\"samples\":3,\"weight\":300,\"count\":300,");
-	has(out, "{\"event\":\"event 4:0x2\",\"period\":1,\"samples\":2,\"weight\":40,\"count\":40,");
+	has(out, "\"samples\":7,\"dropped\":301,\"lost\":1");
+	has(out, "{\"event\":\"event 4:0x1\",\"period\":1,\"samples\":4,\"weight\":305,\"count\":305,");
+	has(out, "{\"event\":\"event 4:0x2\",\"period\":1,\"samples\":3,\"weight\":45,\"count\":45,");
 	attrs[0].freq = 0;
 	begin_perf(attrs, 2);
 	end_perf();

@@ -429,8 +429,10 @@ static uint64_t difference(struct perf_records *c, uint64_t id, uint32_t tid, ui
 		return 0;
 	counter = &((struct counter *)c->counters.items)[i];
 	before = counter->value;
+	if (value <= before)
+		return 0;
 	counter->value = value;
-	return value > before ? value - before : 0;
+	return value - before;
 }
 
 /* Return: the event that the next value of a group is of, or -1: it is of none that is known. */
