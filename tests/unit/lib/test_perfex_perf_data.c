@@ -788,6 +788,26 @@ START_TEST(members_of_groups)
 }
 END_TEST
 
+/* With inheritance, the counters of all threads have one number, and each its own value. */
+START_TEST(members_of_threads)
+{
+	const uint64_t threads[] = { TASK, UINT64_C(11) << 32 | 10 }, values[] = { 1000, 900, 2000, 1800 };
+	struct perf_event_attr attrs[2];
+	unsigned int i;
+
+	set_group(attrs);
+	attrs[0].inherit = _i;
+	attrs[1].inherit = _i;
+	begin_perf(attrs, 2);
+	for (i = 0; i < ARRAY_SIZE(values); i++)
+		put_perf(PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER,
+			 WORDS(0x400000, threads[i % 2], i + 1, 1, 99, 2, 77, values[i], 1, 0, 0, 2, 0));
+	end_perf();
+	ck_assert_int_eq(report_perf("-j"), 0);
+	has(out, _i ? "\"samples\":4,\"weight\":3800,\"count\":3800," : "\"samples\":2,\"weight\":2000,\"count\":2000,");
+}
+END_TEST
+
 /* No sample of an attacker becomes more samples than the file has events. */
 START_TEST(repeated_members)
 {
@@ -837,6 +857,7 @@ static Suite *suite(void)
 	tcase_add_test(t, perf_data_in_a_pipe);
 	tcase_add_loop_test(t, lost_samples, 0, ARRAY_SIZE(losses));
 	tcase_add_test(t, members_of_groups);
+	tcase_add_loop_test(t, members_of_threads, 0, 2);
 	tcase_add_test(t, repeated_members);
 	suite_add_tcase(s, t);
 	return s;
