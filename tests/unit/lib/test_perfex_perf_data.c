@@ -706,11 +706,11 @@ static const struct {
 	const char *missing;
 } losses[] = {
 	/* The kernel counts the losses of events: those of the ring are the same ones. */
-	{ PERF_FORMAT_ID | FORMAT_LOST, 5, 7, "                   7  samples are missing: perf has lost them\n" },
+	{ PERF_FORMAT_ID | FORMAT_LOST, 5, 7, "                   7  samples are missing: lost, of virtual machines, or damaged\n" },
 	/* perf was killed before it wrote them. */
-	{ PERF_FORMAT_ID | FORMAT_LOST, 5, 0, "                   5  samples are missing: perf has lost them\n" },
+	{ PERF_FORMAT_ID | FORMAT_LOST, 5, 0, "                   5  samples are missing: lost, of virtual machines, or damaged\n" },
 	/* An older kernel has records of losses in the processor. */
-	{ PERF_FORMAT_ID, 5, 7, "                  12  samples are missing: perf has lost them\n" },
+	{ PERF_FORMAT_ID, 5, 7, "                  12  samples are missing: lost, of virtual machines, or damaged\n" },
 	{ PERF_FORMAT_ID | FORMAT_LOST, 0, 0, "                   0  dropped\n" },
 };
 

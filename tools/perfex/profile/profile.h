@@ -175,7 +175,7 @@ struct profile {
 	struct hash_table missing;	/* struct missing_file; MAX_MISSING at most */
 	uint64_t dropped;	/* overflows without a sample */
 	uint64_t lost;		/* records of mappings and tasks that are missing, or: */
-	bool of_perf;		/* the file is perf.data, and samples are missing */
+	bool of_perf;		/* the file is perf.data: samples lost, of virtual machines, or damaged */
 	bool complete;		/* the recording was not cut off: */
 	uint64_t tsc, elapsed;
 };

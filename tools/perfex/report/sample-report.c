@@ -289,7 +289,7 @@ static void print_head(FILE *f, const struct profile *p)
 			thousands(buf, p->nrsystem));
 	if (p->lost)
 		fprintf(f, "%20s  %s\n", thousands(buf, p->lost), p->of_perf ?
-			"samples are missing: perf has lost them" : "records of mappings and tasks lost");
+			"samples are missing: lost, of virtual machines, or damaged" : "records of mappings and tasks lost");
 	print_counts(f, p);
 	if (!p->complete)
 		fputs("\n The recording was cut off: perfex was killed, or is still recording.\n", f);
