@@ -344,6 +344,8 @@ static const struct {
 } unlike[] = {
 	{ ONE("x", "1"), ONE("x", "1") ONE("y", "1"), "only 1 of 2 files have 'y'" },
 	{ ONE("x", "1"), ONE("x", "<not counted>"), "b' has no count of 'x', so there is no sum" },
+	{ CLOCK("1"), ONE("task-clock", "<not counted>"), "b' has no count of 'task-clock', so there is no sum" },
+	{ ONE("task-clock", "<not counted>"), CLOCK("1"), "a' has no count of 'task-clock', so there is no sum" },
 	{ ONE("x", "1"), ONE("x", "1") ONE("x", "1"), "b' has 'x' twice: it may have the counts of two runs" },
 	{ ONE("x", "1"), COUNT("1", "0", "x", "1", "", "0", ""), "b' has the counts of intervals" },
 	{ ONE("x", "1"), "{\"cpu\" : \"0\", \"metric\" : \"m\", \"metric-value\" : 1}\n{\"cpu\" : \"1\", \"metric\" : \"m\", \"metric-value\" : 1}\n",

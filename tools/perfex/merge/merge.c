@@ -115,8 +115,6 @@ static struct row *find_row(struct rows *rows, const struct count_record *r, con
 static int add_record(struct row *row, const struct count_record *r, unsigned int file,
 		      const char *name, struct error *e)
 {
-	if (!r->counted)
-		return fail_with(e, "'%.200s' has no count of '%.100s', so there is no sum", name, r->name);
 	if (row->last != file + 1) {
 		row->last = file + 1;
 		row->nrfiles++;
@@ -171,6 +169,10 @@ static int add_records(struct rows *rows, const struct records *records, struct 
 					 name);
 		if (records_check_once(seen, r, name, e))
 			return -1;
+		/* Such a record may have no unit. */
+		if (!r->counted)
+			return fail_with(e, "'%.200s' has no count of '%.100s', so there is no sum", name,
+					 r->name);
 		row = find_row(rows, r, name, e);
 		if (!row || add_record(row, r, file, name, e))
 			return -1;
