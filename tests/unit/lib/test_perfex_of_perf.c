@@ -688,6 +688,8 @@ START_TEST(diff_of_counts)
 	is_message("the files have no event or metric 'brunches', which -e names");
 	ck_assert_int_eq(perfex("diff", "-e", "cycles:u,brunches", "perfex.data", "perfex.data"), 125);
 	is_message("the files have no samples of 'brunches', which -e names");
+	ck_assert_int_eq(perfex("diff", "-e", "cycles", "-e", "", "b", "a"), 125);
+	is_message("-e has no name of an event: ''");
 	ck_assert_int_eq(perfex("diff", "a", "none"), 125);
 	is_message("cannot read 'none': No such file or directory (perfex -- diff runs the program of that name)");
 	ck_assert_int_eq(perfex("diff", "a", "b", "-o", "b"), 125);

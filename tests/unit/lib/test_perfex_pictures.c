@@ -308,6 +308,8 @@ START_TEST(merge)
 	ck_assert_str_eq(out, "5,,cpu/event=1?umask=2/,1,5.000000,5.000000,5.000000,0.00\n");
 	ck_assert_int_eq(perfex("merge", "-x;", "-e", "x,cpu/event=1,umask=2/", write_text("e", ONE("cpu/event=1,umask=2/", "5") ONE("x", "5"))), 0);
 	has(out, "5;;cpu/event=1,umask=2/;1;5.000000;5.000000;5.000000;0.00\n");
+	ck_assert_int_eq(perfex("merge", "-e", ",", b, c), 125);
+	is_message("-e has no name of an event: ','");
 	ck_assert_int_eq(perfex("merge", b, c), 0);
 	has(out, "\n Counts of 2 files:\n");
 	has(out, "                   6                  3                  2                  4    33.33%  cycles\n");

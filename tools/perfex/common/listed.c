@@ -58,16 +58,20 @@ int check_events(const struct event_list *events, const struct names *names, con
 	const char *list, *after;
 	unsigned int i;
 
-	for (i = 0; i < events->nr; i++)
-		for (list = events->spec[i]; list; list = *after ? after + 1 : NULL) {
+	for (i = 0; i < events->nr; i++) {
+		list = events->spec[i];
+		if (!list[strspn(list, ",")])
+			return fail_with(e, "-e has no name of an event: '%.200s'", list);
+		for (; list; list = *after ? after + 1 : NULL) {
 			after = after_any(list, names);
 			if (after)
 				continue;
 			after = list + strcspn(list, ",");
 			/* Two commas are no name. */
-			if (after != list || !*events->spec[i])
+			if (after != list)
 				return fail_with(e, "%s '%.*s', which -e names", where,
 						 after - list < 200 ? (int)(after - list) : 200, list);
 		}
+	}
 	return 0;
 }
