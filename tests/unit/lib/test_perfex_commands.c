@@ -102,6 +102,8 @@ static const struct {
 	{ { "report", "-gx" }, "-g prints the tree of caller or callee, not 'x'" },
 	{ { "report", "--percent-limit=5", "--export=svg" }, "--percent-limit is for reports: exports and --annotate have all samples" },
 	{ { "report", "--percent-limit=5", "--annotate=x" }, "--percent-limit is for reports" },
+	{ { "report", "--percent-limit=5", "--export=x" }, "there is no export 'x'" },
+	{ { "report", "--percent-limit=5", "--annotate=x", "--sort=dso" }, "--annotate cannot be combined with --sort" },
 	{ { "stat", "-j", "-x,", "true" }, "-j and -x cannot be combined" },
 	{ { "stat", "-x,", "--json", "true" }, "-j and -x cannot be combined" },
 	{ { "merge", "-j", "-x,", "file" }, "-j and -x cannot be combined" },

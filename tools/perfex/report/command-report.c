@@ -245,11 +245,13 @@ static int finish_report(struct options *o, struct error *e)
 		return fail_word(o, o->files.name[0], e);
 	if (r->export && (shown || o->show.style != STYLE_TEXT))
 		return fail_usage(e, o, "--export cannot be combined with -j, --sort, --children or -g");
-	if ((r->export || r->annotate) && r->percent_limit > 0)
-		return fail_usage(e, o, "--percent-limit is for reports: exports and --annotate have all samples");
 	if (r->annotate && (shown || r->export))
 		return fail_usage(e, o, "--annotate cannot be combined with --sort, --children, -g or --export");
-	return report_check(r, e);
+	if (report_check(r, e))
+		return -1;
+	if ((r->export || r->annotate) && r->percent_limit > 0)
+		return fail_usage(e, o, "--percent-limit is for reports: exports and --annotate have all samples");
+	return 0;
 }
 
 static int run_report(const struct options *o, struct output *output, FILE *out, struct error *e)
