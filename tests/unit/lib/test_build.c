@@ -98,7 +98,8 @@ END_TEST
 /* Functions that a 32-bit program must not call: it would fail at 2 GiB. */
 #define OF_32_BITS \
 	"open|openat|creat|fopen|freopen|tmpfile|fseeko|ftello|lseek|pread|pwrite|mmap|f?truncate|" \
-	"fallocate|l?stat|fstat|fstatat|mko?stemp|readdir|scandir|sendfile|[gs]etrlimit|nftw|glob"
+	"fallocate|[fl]?stat|fstatat|mko?stemp|readdir|scandir|sendfile|[gs]etrlimit|nftw|glob|" \
+	"f?statvfs|fcntl|lockf|posix_fallocate|prlimit|__open(at)?_2|__pread_chk"
 
 /*
  * A 32-bit program has offsets of 64 bits: functions whose names say so are called, on each
