@@ -130,7 +130,7 @@ static int read_attrs(struct converter *c, struct error *e)
 		backward |= c->records.events[i].attr.write_backward &&
 			    c->records.events[i].attr.sample_type & PERF_SAMPLE_READ;
 	}
-	/* Weights of samples are large only beside a rate. */
+	/* A sample's weight may be large only in a file with a frequency. */
 	if (read && !c->freq)
 		return fail_with(e, "'%s' has samples that read other events ({...}:S of perf) and have a fixed period, which perfex does not read: record it with -F instead of -c",
 				 c->name);

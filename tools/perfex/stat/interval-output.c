@@ -14,7 +14,7 @@ bool fall_back_to_stderr(struct printing *p)
 	p->write_error = err;
 	p->output = NULL;
 	p->f = stderr;
-	/* A pipe without a reader is no reason to end a command.  Without one, it ends the counting. */
+	/* A pipe without a reader is no reason to end a command.  Without a command, it ends the counting. */
 	if (p->command)
 		signals_forget(SIGPIPE);
 	return true;
