@@ -428,10 +428,22 @@ START_TEST(events_of_exports)
 	ck_assert_int_eq(report("--export=folded"), 0);
 	ck_assert_int_eq(report("--export=folded", "-e", "branches:u"), 0);
 	ck_assert_int_eq(report("--export=folded", "-e", "branches:u,instructions:u"), 125);
-	is_message("--export=folded has one event, and -e names 2");
+	is_message("--export=folded has one event, and -e names 'instructions:u' and 'branches:u'");
 	ck_assert_int_eq(report("--export=pprof", "-e", "branches:u,instructions:u"), 0);
 	ck_assert_int_eq(report("--export=pprof", "-e", "branches:u,instruction:u"), 125);
 	is_message("/s' has no samples of 'instruction:u', which -e names");
+	/* One name is one event, although the file has it twice. */
+	put_header(in_dir("s"), SAMPLES_CHAINS);
+	put_event(0, 1000, "cycles:u");
+	put_event(1, 1000, "cycles:u");
+	put_event(2, 1000, "branches:u");
+	put_sample(10, 10, 5, 0x1000);
+	put_end(3, (uint64_t []){ 1000, 1000, 1000 });
+	put_close();
+	ck_assert_int_eq(report("--export=folded", "-e", "cycles:u"), 0);
+	ck_assert_str_eq(out, "?;[unknown] 1\n");
+	ck_assert_int_eq(report("--export=folded", "-e", "cycles:u,branches:u"), 125);
+	is_message("--export=folded has one event, and -e names 'cycles:u' and 'branches:u'");
 }
 END_TEST
 

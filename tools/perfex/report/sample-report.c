@@ -502,8 +502,11 @@ static int check_export(const struct profile *p, const struct reporting *o, stru
 	const bool all = !strcmp(o->export, "pprof"), several = all || !strcmp(o->export, "script");
 	size_t i;
 
-	if (!several && o->events.nr && p->nrevents > 1)
-		return fail_with(e, "--export=%s has one event, and -e names %u", o->export, p->nrevents);
+	/* A file may have one name several times. */
+	for (i = 1; !several && o->events.nr && i < p->nrevents; i++)
+		if (strcmp(p->events[i].name, p->events[0].name))
+			return fail_with(e, "--export=%s has one event, and -e names '%.100s' and '%.100s'",
+					 o->export, p->events[0].name, p->events[i].name);
 	for (i = 0; i < p->nrsamples; i++)
 		if (all || !p->samples[i].event)
 			return 0;
