@@ -9,6 +9,7 @@
 #include <linux/atomic.h>
 #include <linux/jiffies.h>
 #include <linux/mutex.h>
+#include <linux/spinlock.h>
 #include <linux/workqueue.h>
 
 #include "../../compat/workqueue.h"
@@ -26,6 +27,9 @@ static atomic_t nr_mms;
 static DEFINE_MUTEX(hide_mutex);
 static bool mms_hide;
 
+/* With it show_again() finds what is left, or writes perfctr_hides before perfctr_hide_left(). */
+static DEFINE_RAW_SPINLOCK(left_lock);
+
 /* Close what the architecture had to leave open to user mode. */
 static void close_all(void)
 {
@@ -37,22 +41,26 @@ static void show_again(struct work_struct *work);
 static DECLARE_DELAYED_WORK(show_work, show_again);
 
 /*
- * The counters are hidden for a second longer than they must, so that a process that maps a page
- * over and over interrupts other CPUs once in a second.
+ * The counters are hidden for up to a second longer than they must, so that a process that maps a
+ * page over and over interrupts other CPUs once in a second.
  */
 static void show_again(struct work_struct *work)
 {
+	unsigned long flags;
+	bool left;
+
 	close_all();
 	mutex_lock(&hide_mutex);
 	/* Pairs with perfctr_mm_added(): its number is seen, or it takes the mutex later. */
 	if (!atomic_read(&nr_mms)) {
 		mms_hide = false;
-		WRITE_ONCE(perfctr_hides, false);
-		smp_mb();	/* pairs with perfctr_hide_left() */
-		if (perfctr_arch.reads_left && perfctr_arch.reads_left()) {
-			WRITE_ONCE(perfctr_hides, true);
+		raw_spin_lock_irqsave(&left_lock, flags);
+		left = perfctr_arch.reads_left && perfctr_arch.reads_left();
+		if (!left)
+			WRITE_ONCE(perfctr_hides, false);
+		raw_spin_unlock_irqrestore(&left_lock, flags);
+		if (left)
 			queue_delayed_work(system_dfl_wq, &show_work, HZ);
-		}
 	}
 	mutex_unlock(&hide_mutex);
 }
@@ -60,10 +68,13 @@ static void show_again(struct work_struct *work)
 /* Counters here are cleared before user mode runs again, or hide their counts already. */
 void perfctr_hide_left(void)
 {
+	unsigned long flags;
+
 	if (!perfctr_isolate)
 		return;
-	smp_mb();	/* show_again() finds what is left, or writes before this does */
+	raw_spin_lock_irqsave(&left_lock, flags);
 	WRITE_ONCE(perfctr_hides, true);
+	raw_spin_unlock_irqrestore(&left_lock, flags);
 	queue_delayed_work(system_dfl_wq, &show_work, HZ);
 }
 

@@ -6,7 +6,7 @@
 #include <linux/types.h>
 
 /*
- * True while any process has mapped a page, with isolation, and for a second after, and while
+ * True while any process has mapped a page, with isolation, up to a second longer, and while
  * reads_left of struct perfctr_arch says so.  Then no counter may show what it has counted for
  * others.
  */
