@@ -128,7 +128,8 @@ static int read_attrs(struct converter *c, struct error *e)
 		c->freq |= c->records.events[i].attr.freq;
 		read |= perf_is_read(&c->records.events[i].attr);
 		backward |= c->records.events[i].attr.write_backward &&
-			    c->records.events[i].attr.sample_type & PERF_SAMPLE_READ;
+			    c->records.events[i].attr.sample_type & PERF_SAMPLE_READ &&
+			    c->records.events[i].attr.read_format & PERF_FORMAT_GROUP;
 	}
 	/* A sample's weight may be large only in a file with a frequency. */
 	if (read && !c->freq)

@@ -429,10 +429,9 @@ static uint64_t difference(struct perf_records *c, uint64_t id, uint32_t tid, ui
 		return 0;
 	counter = &((struct counter *)c->counters.items)[i];
 	before = counter->value;
-	if (value <= before)
-		return 0;
+	/* It is less if the number of a thread is used again: a counter begins at 0. */
 	counter->value = value;
-	return value - before;
+	return value > before ? value - before : 0;
 }
 
 /* Return: the event that the next value of a group is of, or -1: it is of none that is known. */
