@@ -547,7 +547,9 @@ static void explain_control_cpus(int err, const struct vperfctr_control *control
 		break;
 	case -EACCES:
 #ifdef __aarch64__
-		say(why, "programs may read the counters of one of these CPUs: 'sudo sysctl kernel.perf_user_access=0' forbids it; or a virtual machine runs there without a pause");
+		say(why, "a virtual machine that runs on one of these CPUs may leave its counters readable to programs: try again when it pauses");
+#elif defined(__riscv)
+		say(why, "programs may read the counters, as kernel.perf_user_access is 2: 'sudo sysctl kernel.perf_user_access=1' forbids it");
 #else
 		say(why, "programs may read the counters, as rdpmc is 2 for a PMU in /sys/bus/event_source/devices: 'echo 1 | sudo tee /sys/bus/event_source/devices/cpu/rdpmc' forbids it");
 #endif

@@ -744,7 +744,8 @@ void vperfctr_close(struct vperfctr *v);
  *	-EBUSY	perf_event, the NMI watchdog or a virtual machine holds the counters
  *	-EIO	a counter does not work as the processor, or the hypervisor, claims
  *	-EACCES	a handle of CPUs, and programs may read the counters of one of these CPUs, as
- *		rdpmc=2 in sysfs allows
+ *		rdpmc=2 in sysfs (x86) or perf_user_access=2 (RISC-V) allows, or as a virtual
+ *		machine that runs there may leave them (arm64)
  *	-EFAULT	control or control->ctr is not accessible
  *	-ENOMEM
  */

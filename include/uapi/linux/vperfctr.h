@@ -1153,8 +1153,8 @@ struct vperfctr_ring_page {
  *		has a control with counters
  *	EIO	on one of these CPUs a counter does not work
  *	EACCES	the module isolates, and user mode may read counters on one of these CPUs,
- *		as rdpmc=2 in sysfs lets every process do, and perf_user_access of arm64;
- *		or a virtual machine runs on it that may leave them readable (arm64)
+ *		as rdpmc=2 in sysfs (x86) and perf_user_access=2 (RISC-V) let every process
+ *		do, and as a virtual machine that runs there may leave them (arm64)
  *
  * While CPUs are counted, a thread's CONTROL with counters fails with EBUSY, on any
  * CPU.  /proc/PID/fd shows who holds the counters: descriptors of CPUs are

@@ -200,7 +200,9 @@ static const struct {
 	{ -EPERM, VPERFCTR_WHY_CONTROL_CPUS, "CAP_PERFMON" },
 	{ -EOPNOTSUPP, VPERFCTR_WHY_CONTROL_CPUS, "hyper-thread" },
 	{ -EUSERS, VPERFCTR_WHY_CONTROL_CPUS, "not all of these CPUs" },
+#ifdef __x86_64__
 	{ -EACCES, VPERFCTR_WHY_CONTROL_CPUS, "rdpmc is 2" },
+#endif
 	{ -EIO, VPERFCTR_WHY_CONTROL_CPUS, "dmesg" },
 	{ -E2BIG, VPERFCTR_WHY_RING, "too old" },
 	{ -EINVAL, VPERFCTR_WHY_RING, "vperfctr_ring_open(3)" },

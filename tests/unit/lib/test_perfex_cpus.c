@@ -691,7 +691,9 @@ static const struct {
 	{ FAKE_CONTROL, EBUSY, "the counters" },
 	{ FAKE_CONTROL, EIO, "the counters do not work as the processor" },
 	{ FAKE_CONTROL, EUSERS, "not all of these CPUs can count this" },
+#ifdef __x86_64__
 	{ FAKE_CONTROL, EACCES, "as rdpmc is 2" },
+#endif
 	{ FAKE_CONTROL, EOPNOTSUPP, "while the hyper-thread sibling of a CPU is online" },
 	{ FAKE_CONTROL, EINVAL, "the processor cannot count these events as asked for" },
 	{ FAKE_SUSPEND, EIO, "cannot read the counters: Input/output error" },
