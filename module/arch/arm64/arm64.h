@@ -18,7 +18,7 @@ bool perfctr_arm64_has_perf(void);
  * close_reads, reads_left: see struct perfctr_arch.
  * begin, end: the module begins, and ends, after perfctr_hide_end().
  *
- * Context: left_open: interrupts disabled.  begin, end: may sleep.
+ * Context: left_open: interrupts disabled, no NMI.  begin, end: may sleep.
  */
 void perfctr_arm64_left_open(void);
 bool perfctr_arm64_close_reads(void);

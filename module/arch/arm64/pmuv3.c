@@ -487,6 +487,9 @@ static bool open_user(struct pmu_cpu *cpu)
  * The register is KVM's.  As KVM puts the vCPU, it will restore what it has saved, and counters may
  * be open then.  Its thread may have no state, and is never suspended.  So until that has been
  * closed, each resume here tries it, a worker does it soon, and no counter shows others' counts.
+ *
+ * Context: interrupts disabled, the run-queue lock perhaps held.  Not NMI: an NMI suspends only a
+ * state whose thread it has interrupted in user mode, where no vCPU is loaded.
  */
 static void leave_open(struct pmu_cpu *cpu)
 {

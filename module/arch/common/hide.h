@@ -16,7 +16,7 @@ extern bool perfctr_hides;
  * reads_left has become true.  perfctr_hides is true from here on, until close_reads has made it
  * false.  That is called each second.
  *
- * Context: any; interrupts may be disabled, and a run queue's lock be held.
+ * Context: no NMI.  Interrupts may be disabled, and a run queue's lock be held.
  */
 void perfctr_hide_left(void);
 
