@@ -263,10 +263,11 @@ END_TEST
 
 /* ---- what cannot be written ------------------------------------------------------------------- */
 
-/* Run perfex with a standard error that has no reader, or is read to its end. */
-static int run_in_pipe(bool closed, char **argv)
+/* Start perfex with this output in a pipe, from which fds[0] reads, and the other in a file. */
+static pid_t start_in_pipe(int stream, char **argv, int fds[2])
 {
-	int argc = 0, fds[2];
+	bool errors = stream == STDERR_FILENO;
+	int argc = 0;
 	pid_t pid;
 
 	while (argv[argc])
@@ -275,12 +276,21 @@ static int run_in_pipe(bool closed, char **argv)
 	fflush(NULL);
 	pid = fork();
 	if (!pid) {
-		redirect("out", STDOUT_FILENO);
-		dup2(fds[1], STDERR_FILENO);
+		redirect(errors ? "out" : "err", errors ? STDOUT_FILENO : STDERR_FILENO);
+		dup2(fds[1], stream);
 		close_range(STDERR_FILENO + 1, ~0U, 0);
 		exit(perfex_main(argc, argv));
 	}
 	close(fds[1]);
+	return pid;
+}
+
+/* Run perfex with a standard error that has no reader, or is read to its end. */
+static int run_in_pipe(bool closed, char **argv)
+{
+	int fds[2];
+	pid_t pid = start_in_pipe(STDERR_FILENO, argv, fds);
+
 	if (!closed) {
 		ssize_t n, len = 0;
 
@@ -343,21 +353,9 @@ END_TEST
 /* Run perfex with a standard output that has no reader.  Return: its status */
 static int run_without_reader(char **argv)
 {
-	int argc = 0, fds[2];
-	pid_t pid;
+	int fds[2];
+	pid_t pid = start_in_pipe(STDOUT_FILENO, argv, fds);
 
-	while (argv[argc])
-		argc++;
-	ck_assert_int_eq(pipe(fds), 0);
-	fflush(NULL);
-	pid = fork();
-	if (!pid) {
-		redirect("err", STDERR_FILENO);
-		dup2(fds[1], STDOUT_FILENO);
-		close_range(STDERR_FILENO + 1, ~0U, 0);
-		exit(perfex_main(argc, argv));
-	}
-	close(fds[1]);
 	close(fds[0]);
 	return finish(pid);
 }
