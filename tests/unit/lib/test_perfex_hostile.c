@@ -1345,12 +1345,13 @@ END_TEST
 START_TEST(intervals)
 {
 	static uint32_t model[SETS][PLACES], set[SETS], owner[SETS];
-	unsigned int seed = (unsigned int)time(NULL), i, k, from, to;
+	const char *given = getenv("SEED");
+	unsigned int seed = given ? (unsigned int)atoi(given) : (unsigned int)time(NULL), i, k, from, to;
 	struct intervals t = { 0 };
 	uint32_t owners = SETS;
 
 	srand(seed);
-	printf("intervals: seed %u\n", seed);
+	printf("intervals: SEED=%u\n", seed);
 	for (i = 0; i < SETS; i++)
 		owner[i] = i + 1;
 	for (i = 1; i < 4000; i++) {
@@ -1373,7 +1374,7 @@ START_TEST(intervals)
 		for (k = 0; k < SETS; k++)
 			for (from = 0; from < PLACES; from++)
 				ck_assert_msg(intervals_find(&t, set[k], from) == model[k][from],
-					      "seed %u, step %u", seed, i);
+					      "SEED=%u, step %u", seed, i);
 	}
 	intervals_free(&t);
 }
