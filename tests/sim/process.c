@@ -1301,11 +1301,12 @@ static void vcpu_put(struct preempt_notifier *n)
 /* KVM_RUN, of that many steps; the thread may lose its CPU at some of them. */
 void user_run_guest(unsigned int steps)
 {
-	struct preempt_notifier n;
+	/* As KVM's, it is not on the stack: the CPU may store to it late. */
+	struct preempt_notifier *n = &current->sim->vcpu;
 
 	current->sim->regs.user = false;
 	preempt_notifier_inc();
-	vcpu_load(&n);
+	vcpu_load(n);
 	SIM_STEP("KVM_RUN");
 	while (steps--) {
 		if (steps % 32)
@@ -1313,7 +1314,7 @@ void user_run_guest(unsigned int steps)
 		else
 			sim_may_lose_cpu("KVM_RUN");
 	}
-	vcpu_put(&n);
+	vcpu_put(n);
 	preempt_notifier_dec();
 	sim_return_to_user();
 }

@@ -106,6 +106,7 @@ struct sim_task {
 	const struct task_struct *list_changer;	/* the last of these; NULL: none */
 	unsigned int list_cpu;
 	struct sim_task *next_by_address;
+	struct preempt_notifier vcpu;	/* KVM's */
 	struct pt_regs regs;		/* of user mode */
 	u64 signals;			/* pending, bit 0 is signal 0 */
 	bool stop;			/* must enter its ptrace stop */

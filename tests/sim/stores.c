@@ -91,6 +91,7 @@ static void note(void *p, unsigned int size, u64 mask, bool add)
 	struct store *s;
 	unsigned int i;
 
+	sim_require(!sim_is_own_stack(p), "a store to the stack is noted: its place may be used again before others see it");
 	/* One note for each place. */
 	for (i = b->nr; i; i--) {
 		if (overlaps(&b->store[i - 1], p, size)) {
