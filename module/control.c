@@ -560,6 +560,8 @@ static int op_suspend(struct vperfctr_state *st, void *arg)
 		return -EINVAL;
 	if (!(st->stop & STATE_STOP_SUSPEND)) {
 		vperfctr_stop(st);
+		if (unlikely(st->pending))
+			vperfctr_overflow_suspend(st);
 		vperfctr_set_stop(st, st->stop | STATE_STOP_SUSPEND);
 		perfctr_cpu_mark_suspended(&st->cpu_state);
 	}

@@ -355,6 +355,17 @@ void vperfctr_overflow_end(struct vperfctr_state *st)
 	st->pending = false;
 }
 
+/*
+ * An overflow was pending when the counters were suspended.  When they are resumed, the interrupt
+ * comes again, and saves the calls for the sample.  Meanwhile others may need the memory.
+ */
+void vperfctr_overflow_suspend(struct vperfctr_state *st)
+{
+	st->pending = false;
+	if (st->sampler)
+		vperfctr_ring_suspend(st);
+}
+
 /* Forget the overflows that wait for IRESUME. */
 void vperfctr_overflow_forget(struct vperfctr_state *st)
 {

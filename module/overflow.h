@@ -18,6 +18,7 @@ void vperfctr_overflow_later(void);
 void vperfctr_retry_later(void);
 void vperfctr_overflow_end(struct vperfctr_state *st);
 void vperfctr_overflow_forget(struct vperfctr_state *st);
+void vperfctr_overflow_suspend(struct vperfctr_state *st);
 u64 vperfctr_user_ip(const struct task_struct *task);
 int vperfctr_iresume(struct vperfctr_state *st);
 

@@ -26,6 +26,7 @@ struct vperfctr_state *vperfctr_ring_waiters(const struct vperfctr_state *st);
 bool vperfctr_ring_ready(const struct vperfctr_state *st, bool over);
 bool vperfctr_ring_is_over(const struct vperfctr_state *st);
 void vperfctr_ring_detach(struct vperfctr_state *st);
+void vperfctr_ring_suspend(struct vperfctr_state *st);
 bool vperfctr_ring_has_kernel(const struct vperfctr_state *st);
 bool vperfctr_ring_add(struct vperfctr_state *st, u64 ip, struct perfctr_overflow overflow);
 bool vperfctr_ring_add_clock(struct vperfctr_state *st, u64 ip, u32 flags, u64 skipped);
