@@ -33,22 +33,42 @@ keep_passed()
     find "$cache/passed" -type f -mtime +90 -delete 2> /dev/null || true
 }
 
+# settings_here: print the variables that change a test on this machine: those that a Makefile takes
+# from the environment, and those of programs and scripts
+settings_here()
+{
+    local names
+
+    names=$(find . -path ./build -prune -o -name Makefile -exec grep -hoE '^[A-Za-z_][A-Za-z_0-9]* *\?=' {} + |
+        tr -d ' ?=' | LC_ALL=C sort -u | tr '\n' '|')
+    env | grep -E "^(${names}CK_[A-Z_]*|CC|CXX|CFLAGS|CXXFLAGS|LDFLAGS|KCFLAGS|JOBS|V|W|SEED|SECONDS|LINT_ALL|BASE|EVERY|ROUNDS)=" |
+        LC_ALL=C sort || true
+}
+
 # inputs_here NAME: print what a test on this machine depends on: the project, Debian's packages and
 # their settings, and the kernels whose headers it reads
 inputs_here()
 {
+    local leave_out=()
+
     echo "$1"
     cd "$top" || return
-    git rev-parse HEAD 2> /dev/null || true
+    case $1 in
+    # no test of a program reads a document
+    unit)           leave_out=(-e '^\./\(.*/\)\?[^/]*\.md$' -e '^\./doc/') ;;
+    # what changed, and what a clone and an archive have
+    lint|clone|packages|check-*) git rev-parse HEAD 2> /dev/null || true ;;
+    esac
     # a file may be listed and missing
     if [ -e .git ]; then
-        git ls-files -z --cached --others --exclude-standard
+        git ls-files -z --cached --others --exclude-standard | sed -z 's,^,./,'
     else
         find . -path ./build -prune -o -type f -print0
-    fi | LC_ALL=C sort -z | xargs -0 sh -c 'stat -c "%a %N" "$@"; sha256sum "$@"' sh 2> /dev/null || true
+    fi | grep -zv "${leave_out[@]:--e^$}" | LC_ALL=C sort -z |
+        xargs -0 sh -c 'stat -c "%a %N" "$@"; sha256sum "$@"' sh 2> /dev/null || true
     dpkg-query -W
     stat -c '%n %s %Y' "$cache"/kernels/debian-{6.1-amd64,newest-amd64,6.1-arm64}/{release,vmlinux} 2> /dev/null || true
-    env | grep -E '^(CK_|CC|CFLAGS|LDFLAGS|JOBS|V|SEED|SECONDS|LINT_ALL|BASE|EVERY)=' | LC_ALL=C sort || true
+    settings_here
 }
 
 # inputs_machine COMMAND...: print what a virtual machine depends on: the words of the command, and
