@@ -466,7 +466,7 @@ static void move_item(struct vperfctr_records *records, struct item *item, struc
 }
 
 /*
- * Return room for a path: the place after the last one, or the begin of the memory if there
+ * Return room for a path: the place after the last one, or the start of the memory if there
  * is less up to its end.  NULL: there is not that much.  Numbers of bytes wrap.
  */
 static char *alloc_path(struct vperfctr_records *records, u32 len)

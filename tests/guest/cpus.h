@@ -32,7 +32,7 @@ static inline int open_cpus(u32 mask)
 	return fd;
 }
 
-/* What READ_CPUS returns for up to MAX_CPUS CPUs, which all count NR_CTRS at most. */
+/* The answer of READ_CPUS for up to MAX_CPUS CPUs, which all count NR_CTRS at most. */
 struct cpu_reading {
 	struct vperfctr_read_cpus req;
 	struct vperfctr_cpu cpus[MAX_CPUS];

@@ -21,7 +21,7 @@
 #define SP		2
 #define IP		0
 #define COUNTER		5
-/* Of Sv39.  With more levels user space has more. */
+/* The last page with Sv39.  With more levels user space has more. */
 #define LAST_PAGE	0x3ffffff000UL
 /* Below is the stack, if there are more levels. */
 #define NO_PAGE		0x800000000000UL

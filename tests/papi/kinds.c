@@ -52,7 +52,7 @@ static int new_set(void)
 	return set;
 }
 
-/* Return the count of a thread that executes so many rounds on each CPU. */
+/* Return the count of a thread that executes this number of rounds on each CPU. */
 static long long cost_of(int set, unsigned long rounds)
 {
 	long long count;

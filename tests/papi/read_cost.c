@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What PAPI_read() costs: print for 1, 2 and 4 events how many nanoseconds one call takes.  In a
+ * The cost of PAPI_read(): print for 1, 2 and 4 events how many nanoseconds one call takes.  In a
  * virtual machine with icount=N, each instruction, also of the kernel, takes 2^N of them.
  */
 #include <err.h>

@@ -217,7 +217,7 @@ static void refuse_reads(int fd)
 	READ(0, r.control.header.ctr = 0);
 }
 
-/* What READ returns of the control is what CONTROL was given. */
+/* Check that READ returns the control that CONTROL was given. */
 static void check_control(int fd, const struct control *c, u32 status)
 {
 	struct reading r;

@@ -457,7 +457,7 @@ static void count_and_sleep(void *arg)
 	sim_park();
 }
 
-/* So many can be runnable at a time. */
+/* The number of sleepers that can be runnable at a time. */
 #define BATCH	256
 
 static void start_sleepers(void)

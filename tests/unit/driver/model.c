@@ -832,7 +832,7 @@ u64 model_valid_bits(enum model_reg reg)
 	case REG_PMC:		/* the upper half is ignored */
 		return ~0ULL;
 	case REG_EVNTSEL:
-		/* Of AMD, bits 19 and 21 are reserved; from family 10h on, 32 to 35 are event bits. */
+		/* AMD reserves bits 19 and 21; from family 10h on, 32 to 35 are event bits. */
 		if (model_config()->amd)
 			return 0xffd7ffffULL | (model_has_event_high() ? SEL_EVENT_HIGH : 0);
 		return (0xffffffffULL | (model_config()->pmc_mask && model_config()->version >= 6 ?

@@ -98,7 +98,7 @@ $c -l annotate -x -d 'Report the lines and instructions of a function'
 $c -l symfs -x -d 'Report with the programs and libraries in a directory' -a '(__fish_complete_directories)'
 $c -l export -x -d 'Print samples for other programs' -a 'svg folded pprof firefox perf'
 $c -s r -l repeat -x -d 'Run the command N times'
-$c -l runs -x -d 'Run the command as often as it takes to count all events' -a auto
+$c -l runs -x -d 'Run the command as many times as needed to count all events' -a auto
 $c -l pre -x -d 'Run a command before each run'
 $c -l post -x -d 'Run a command after each run'
 $c -s S -l sync -d 'Write all files to disks before each run'

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * perfex --self-test: prove the counters of this machine right or wrong.
+ * perfex self-test: check whether this machine's counters count correctly.
  *
  * Each check runs in a process of its own, so that one that crashes or hangs is a result
  * like others.  Its name is in the report, and on the disk, before it starts: if the

@@ -79,7 +79,7 @@ static const struct option_entry stat_options[] = {
 	{ 'd', "detailed", NULL, "the metrics that fit; -dd: more of them", set_detail, 0 },
 	{ 'r', "repeat", "N", "run PROGRAM N times: print means and their deviation", set_repeat, 0 },
 	{ 0, "table", NULL, "with -r, also print the elapsed time of each run", OPTION_FLAG(stat.table) },
-	{ 0, "runs", "auto", "run PROGRAM as often as it takes to count all events", set_runs, 0 },
+	{ 0, "runs", "auto", "run PROGRAM as many times as needed to count all events", set_runs, 0 },
 	{ 0, "pre", "COMMAND", "let the shell run COMMAND before each run", OPTION_TEXT(stat.pre) },
 	{ 0, "post", "COMMAND", "the same after each run", OPTION_TEXT(stat.post) },
 	{ 'S', "sync", NULL, "write all files to disks before each run", OPTION_FLAG(stat.sync) },
