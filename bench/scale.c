@@ -164,7 +164,7 @@ static void hold_counter(void *arg)
 
 /*
  * Let the members sleep.  The first counted task may have to wait for other tasks,
- * which cannot run beside so many SCHED_FIFO tasks.  So a holder that is not
+ * which cannot run beside all these SCHED_FIFO tasks.  So a holder that is not
  * SCHED_FIFO counts first.
  */
 static void pause_members(unsigned int n)

@@ -74,7 +74,7 @@ static bool is_kept(int fd)
 	return !fstat(fd, &status) && status.st_dev == kept.dev && status.st_ino == kept.ino;
 }
 
-/* Keep a descriptor if there is none.  Of several threads, one succeeds. */
+/* Keep a descriptor if there is none.  One of several threads succeeds. */
 static void keep(int fd)
 {
 	struct stat status;

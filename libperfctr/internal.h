@@ -52,7 +52,7 @@ unsigned int __perfctr_cpu_type(const unsigned int vendor[3], unsigned int signa
 int __perfctr_state_open(int tid, unsigned int flags);
 int __perfctr_control(int fd, const struct vperfctr_control *control);
 int __perfctr_stop(int fd);
-/* The same for a descriptor of CPUs.  What perfctr refused by EINVAL is EINVAL here. */
+/* The same for a descriptor of CPUs.  They return EINVAL where perfctr did. */
 int __perfctr_control_cpus(int fd, const struct perfctr_cpu_control *control);
 int __perfctr_read_cpu(int fd, struct perfctr_sum_ctrs *sum);
 int __perfctr_iresume(int fd);

@@ -527,8 +527,8 @@ static int attach_with_control(struct task_struct *task, struct vperfctr_state *
 }
 
 /*
- * Attach a new state to a thread, and set its control.  What can be refused without the
- * thread is refused first: attaching to another thread stops the machine.
+ * Attach a new state to a thread, and set its control.  All checks that need no thread
+ * come first: attaching to another thread stops the machine.
  *
  * Context: may sleep.
  * Return: 0, or an error of VPERFCTR_OPEN.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The file of a state: the operations of its descriptors and mappings.  Of its ioctls, MEMBER is
- * here, and the others are in control.c, read.c, overflow.c and ring.c.
+ * The file of a state: the operations of its descriptors and mappings.  The ioctl MEMBER is here;
+ * the others are in control.c, read.c, overflow.c and ring.c.
  */
 #include <linux/anon_inodes.h>
 #include <linux/err.h>

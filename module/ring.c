@@ -359,8 +359,8 @@ static __always_inline void fill_sample(const struct vperfctr_state *st,
  * True if pollers must be woken, as `head` has moved.
  *
  * Pollers are woken once for each tail.  Either the cmpxchg() that moves the tail comes
- * later, and its caller sees the new head; or the new tail is seen here.  Of several
- * writers, the one that has moved `head` to its last place sees at least as much.
+ * later, and its caller sees the new head; or the new tail is seen here.  Among
+ * several writers, the one that has moved `head` to its last place sees at least as much.
  */
 static __always_inline bool must_wake(struct vperfctr_buffer *ring, u64 head)
 {

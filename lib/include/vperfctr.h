@@ -68,7 +68,7 @@
  * work.  These reads return the parent's sums.  A ring is not mapped until vperfctr_ring_map()
  * maps it again.  A child counts itself with a handle of its own.  In the child of a
  * vfork no call is allowed: it has the memory and the thread pointer of its parent, so an
- * inline read cannot tell the two apart.  What the kernel reads there returns -EPERM.
+ * inline read cannot tell the two apart.  A read by the kernel returns -EPERM there.
  *
  * Signals: a signal handler may call any function, also one that it interrupts, with
  * two exceptions.  vperfctr_open*(), vperfctr_attach*(), vperfctr_close(), vperfctr_*cpus*() and

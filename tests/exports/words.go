@@ -85,7 +85,7 @@ func main() {
 	var all []string
 	var tree *node
 	s := source(1)
-	// So many that chance makes no difference of one percent between two samplings.
+	// With this number, chance makes no difference of one percent between two samplings.
 	for i := 0; i < 200000; i++ {
 		all = append(all, s.next())
 	}

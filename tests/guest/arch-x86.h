@@ -213,8 +213,8 @@ static inline bool valid_evntsel(u64 evntsel, bool fixed)
 }
 
 /*
- * True if the module may accept this aux.  Of the tested processors, only Sandy Bridge
- * has registers of off-core responses.  Counters of one event must agree on a value.
+ * True if the module may accept this aux.  Among the tested processors, only Sandy
+ * Bridge has registers of off-core responses.  Counters of one event must agree on a value.
  */
 static inline bool valid_aux(const struct vperfctr_ctr *ctr, u64 *registers)
 {

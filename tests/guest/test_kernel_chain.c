@@ -358,8 +358,8 @@ static bool learn_more_steps(unsigned int round)
 }
 
 /*
- * Learn the paths of call_kernel() from perf, until it finds few new ones: the checks of a
- * debug kernel have so many that some are in no sample of a short run.
+ * Learn the paths of call_kernel() from perf, until it finds few new ones: in a short run of
+ * a debug kernel, some paths of its checks are in no sample.
  */
 static void learn_steps(void)
 {
@@ -397,8 +397,8 @@ static const u32 depths[] = { VPERFCTR_CHAIN_MAX, 2, 1 };
 
 /*
  * Each step is one that perf has found, too, unless it is rare: timers and RCU interrupt the
- * calls.  Of chains that begin at a wrong place, or are another sample's, each has a step that
- * no code takes.
+ * calls.  A chain that begins at a wrong place, or is another sample's, has a step that no code
+ * takes.
  */
 START_TEST(same_as_perf)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Records in a ring: forks, execs, names, executable mappings and exits.  What they say is
- * compared with /proc, and with what the processes did by construction.
+ * Records in a ring: forks, execs, names, executable mappings and exits.  They are compared
+ * with /proc, and with what the processes did by construction.
  */
 #include <fcntl.h>
 #include <libgen.h>

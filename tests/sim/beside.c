@@ -515,8 +515,8 @@ void sim_beside_attach(void)
 /* ---- competitors for a thread's counters ---------------------------------------------------- */
 
 /*
- * A thread, a set and a monitor want one of two counters.  Who comes too late is refused.  If
- * two states had one counter, no CPU could count them: STATUS_FORBIDDEN.
+ * A thread, a set and a monitor want one of two counters.  The one that comes too late is
+ * refused.  If two states had one counter, no CPU could count them: STATUS_FORBIDDEN.
  */
 static void check_competitor(const char *what, int fd, const u64 *before)
 {

@@ -309,8 +309,8 @@ static void note_set(struct fuzz_task *t, void *set, u64 before)
 }
 
 /*
- * All that is executed in user mode is counted, if the set has all CPUs.  What runs during
- * CONTROL and READ_CPUS may be counted or not.
+ * All that is executed in user mode is counted, if the set has all CPUs.  Code that runs
+ * during CONTROL and READ_CPUS may be counted or not.
  */
 static void check_set(struct fuzz_task *t, void *set, u64 before)
 {

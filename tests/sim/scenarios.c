@@ -2010,7 +2010,7 @@ static void hotplug(void)
 
 /* ---- failures ---------------------------------------------------------------------------- */
 
-/* Any call may fail for want of memory, or by a fault.  What succeeds must work. */
+/* Any call may fail for want of memory, or by a fault.  A call that succeeds must work. */
 static void try_everything(void *arg)
 {
 	struct vm_area_struct *vma = NULL;

@@ -102,8 +102,8 @@ static void look_for_always(void)
 
 /*
  * With isolation, each suspend clears its counters while another process could look at
- * them: see perfctr_x86_watched().  What earlier suspends left must be cleared before a
- * new process can look.  That interrupts the CPUs on which counters were loaded since
+ * them: see perfctr_x86_watched().  Counts that earlier suspends left must be cleared
+ * before a new process can look.  That interrupts the CPUs on which counters were loaded since
  * they were last cleared.
  *
  * A user can map and unmap a page in a loop, or start processes that do so.  So other

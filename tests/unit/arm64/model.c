@@ -148,8 +148,8 @@ static void note_write(void)
 }
 
 /*
- * A write that stops counters takes effect at the synchronization.  What is written to a counter
- * before that, it may add to.
+ * A write that stops counters takes effect at the synchronization.  The counter may add to a
+ * value that is written before that.
  */
 static void check_stopped(u64 counters)
 {

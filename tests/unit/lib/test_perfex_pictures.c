@@ -268,7 +268,7 @@ START_TEST(too_much)
 }
 END_TEST
 
-/* Milliseconds and another unit are no curve.  What was not counted has no unit. */
+/* Milliseconds and another unit are no curve.  An event that was not counted has no unit. */
 START_TEST(units)
 {
 	char *counts = write_text("counts", COUNT("1", "", "clock", "<not counted>", "", "0", "")

@@ -65,8 +65,8 @@ int output_publish(struct output *out);
 bool output_keep_new(struct output *out);
 
 /*
- * End the output.  What is not published is published, or, if keep is false, forgotten: an
- * existing file is as it was, and a new one is removed.
+ * End the output.  Publish a file that is not published yet, or, if keep is false, forget it:
+ * an existing file is as it was, and a new one is removed.
  * Return: 0 if all has been written, or errno.
  */
 int output_close(struct output *out, bool keep);

@@ -6,8 +6,8 @@
 #include "perfex.h"
 
 /*
- * The counters count all the time.  What they count while the gate is closed is measured
- * by a read at both ends, and subtracted from all sums that are printed.
+ * The counters count all the time.  A read when the gate closes and one when it opens
+ * measure what they count between, which is subtracted from all sums that are printed.
  */
 struct gate {
 	bool used;

@@ -239,8 +239,8 @@ static bool has_text(const char *data, size_t len, size_t at)
 }
 
 /*
- * Return: the length of a record up to the end of its text.  What follows may be a hole of the file,
- * which takes no room on the disk, and need not take any in memory.
+ * Return: the length of a record up to the end of its text.  A hole of the file may follow, which
+ * takes no room on the disk, and need not take any in memory.
  */
 static size_t length_with_text(const char *data, size_t at)
 {

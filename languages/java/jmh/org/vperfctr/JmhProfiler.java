@@ -25,7 +25,7 @@ import org.openjdk.jmh.results.ScalarResult;
  *
  * JMH asks for it on both sides: in the JVM that starts another one for the benchmark, where it
  * adds options, and in that JVM.  There, Workers has the threads of the benchmark, each of which
- * counts itself.  What the compiler and the garbage collector do in threads of their own is not
+ * counts itself.  The compiler and the garbage collector have threads of their own, which are not
  * counted.  Where nothing can be counted, it says why, and the benchmark has its times.
  */
 public class JmhProfiler implements ExternalProfiler, InternalProfiler {
