@@ -78,7 +78,7 @@ uninstall:
 	@$(sub) tools/perfex uninstall
 	@$(sub) packaging uninstall
 
-install-system uninstall-system:
+install-system uninstall-system install-documents uninstall-documents:
 	@$(sub) packaging $@
 
 dkms-install:
@@ -250,7 +250,7 @@ help:
 	@sed -n 's/^#: \{0,1\}//p' Makefile
 
 .PHONY: all lib libvperfctr event perfex libperfctr module install uninstall \
-	install-system uninstall-system dkms-install dkms-remove dist deb usb deps check \
+	install-system uninstall-system install-documents uninstall-documents dkms-install dkms-remove dist deb usb deps check \
 	check-all check-for check-change check-again check-debug check-kernels check-processors check-events check-exports check-languages check-papi release-check python install-python uninstall-python wheel sdist rust java check-mpi check-site check-packages check-usb check-pkgbuild site event-lists lint stress hostile sweep \
 	fuzz fuzz-user fuzz-sim sim sim-scale mutants vm demo bench bench-scale bench-plots picture bench-report bench-guard-check bench-native clean help
 
@@ -273,6 +273,8 @@ endif
 #:                      JMH=JAR: with the profiler for JMH
 #:   make install-system, uninstall-system
 #:                      udev's rule in /etc and the group, for another prefix
+#:   make install-documents, uninstall-documents
+#:                      the documents and examples, in docdir=DIR
 #:   make dkms-install, dkms-remove
 #:                      the module by DKMS, for this kernel and later ones
 #:   make dist          the sources of the last commit, as build/dist/*.tar.xz
