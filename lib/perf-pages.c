@@ -129,3 +129,9 @@ bool __vperfctr_perf_read_pages(const struct __vperfctr_perf_pages *pages, uint6
 	/* The group may have lost time before, on a CPU of another kind.  The leader knows. */
 	return has_all_time(pages->page[0]);
 }
+
+bool __vperfctr_perf_read_page(const struct __vperfctr_perf_pages *pages, uint64_t *value,
+			       unsigned int i)
+{
+	return i < pages->nr && read_page(pages->page[i], value) && has_all_time(pages->page[0]);
+}

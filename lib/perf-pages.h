@@ -28,6 +28,10 @@ void __vperfctr_perf_unmap(struct __vperfctr_perf_pages *pages);
 bool __vperfctr_perf_read_pages(const struct __vperfctr_perf_pages *pages, uint64_t *value,
 				unsigned int first, unsigned int nr);
 
+/* The same for the event @i only. */
+bool __vperfctr_perf_read_page(const struct __vperfctr_perf_pages *pages, uint64_t *value,
+			       unsigned int i);
+
 #pragma GCC visibility pop
 
 #endif /* VPERFCTR_PERF_PAGES_H */

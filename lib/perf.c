@@ -512,7 +512,7 @@ static bool read_here(const struct vperfctr_handle *h, uint64_t *pmc, unsigned i
 		      unsigned int nr)
 {
 	const struct __vperfctr_perf *p = h->perf;
-	const uint64_t *base = base_of(p, p->base[p->current], 0);
+	const uint64_t *base = p->base[p->current];	/* of the only group */
 	uint64_t value[VPERFCTR_MAX_CTRS];
 	unsigned int i;
 
@@ -524,8 +524,8 @@ static bool read_here(const struct vperfctr_handle *h, uint64_t *pmc, unsigned i
 	return true;
 }
 
-int __vperfctr_perf_read(const struct vperfctr_handle *h, uint64_t *tsc, uint64_t *pmc,
-			 unsigned int first, unsigned int nr)
+static __attribute__((noinline)) int read_any(const struct vperfctr_handle *h, uint64_t *tsc,
+					      uint64_t *pmc, unsigned int first, unsigned int nr)
 {
 	const struct __vperfctr_perf *p = h->perf;
 	struct group g;
@@ -548,6 +548,21 @@ int __vperfctr_perf_read(const struct vperfctr_handle *h, uint64_t *tsc, uint64_
 	for (i = 0; i < nr; i++)
 		pmc[i] = g.value[p->place[first + i]];
 	return 0;
+}
+
+int __vperfctr_perf_read(const struct vperfctr_handle *h, uint64_t *tsc, uint64_t *pmc,
+			 unsigned int first, unsigned int nr)
+{
+	const struct __vperfctr_perf *p = h->perf;
+	uint64_t value;
+
+	/* One counter, as vperfctr_read_pmc() reads it: without the room and the loops for many. */
+	if (nr == 1 && !tsc && p->pages && !p->lost && __vperfctr_mine(&h->pub) &&
+	    __vperfctr_perf_read_page(p->pages, &value, first)) {
+		*pmc = value - p->base[p->current][1 + p->place[first]];
+		return 0;
+	}
+	return read_any(h, tsc, pmc, first, nr);
 }
 
 /* The size of the software counters that perf counts, VPERFCTR_NR_SOFT in version 0.9. */

@@ -89,8 +89,9 @@ static bool may_be_foreign(const struct vperfctr *v, uint32_t cstatus)
 	return v->thread && (!__vperfctr_mine(v) || !cstatus);
 }
 
-int __vperfctr_read_slow(struct vperfctr *v, uint64_t *tsc, uint64_t *pmc,
-			 unsigned int first, unsigned int nr)
+/* With the module. */
+static __attribute__((noinline)) int read_module(struct vperfctr *v, uint64_t *tsc, uint64_t *pmc,
+						 unsigned int first, unsigned int nr)
 {
 	/* A struct vperfctr_sums with room for all counters. */
 	uint64_t sums[1 + VPERFCTR_MAX_CTRS];
@@ -103,8 +104,6 @@ int __vperfctr_read_slow(struct vperfctr *v, uint64_t *tsc, uint64_t *pmc,
 	bool foreign;
 	int err;
 
-	if (to_handle(v)->perf)
-		return __vperfctr_perf_read(to_handle(v), tsc, pmc, first, nr);
 	/* One load: a monitor may control the caller's state at any time. */
 	cstatus = v->page->cstatus;
 	__vperfctr_barrier();
@@ -127,4 +126,12 @@ int __vperfctr_read_slow(struct vperfctr *v, uint64_t *tsc, uint64_t *pmc,
 	if (nr)
 		memcpy(pmc, &sums[1 + first], nr * sizeof(*pmc));
 	return 0;
+}
+
+int __vperfctr_read_slow(struct vperfctr *v, uint64_t *tsc, uint64_t *pmc,
+			 unsigned int first, unsigned int nr)
+{
+	if (to_handle(v)->perf)
+		return __vperfctr_perf_read(to_handle(v), tsc, pmc, first, nr);
+	return read_module(v, tsc, pmc, first, nr);
 }
