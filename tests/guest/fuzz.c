@@ -351,7 +351,7 @@ static void make_step(struct step *s, bool first)
 		struct vperfctr_open *o = (void *)s->data;
 
 		o->size = sizeof(*o);
-		o->flags = first || !one_in(3) ? VPERFCTR_OPEN_CREAT : below(16);
+		o->flags = first || !one_in(3) ? VPERFCTR_OPEN_CREAT : below(64);
 		s->len = sizeof(*o);
 		if (first) {
 			s->slot = 0;
