@@ -150,13 +150,19 @@ static __always_inline void record_overflow(struct vperfctr_state *st, u32 ctrs)
 	vperfctr_wake_pollers(st);
 }
 
-/* Handle the overflows of a member of the joint state, which is suspended. */
+/*
+ * Handle the overflows of a member of the joint state, which is suspended.  `ip`: where the thread
+ * is in user mode.
+ */
 static void handle_member(struct vperfctr_state *st, u64 ip)
 {
 	u32 ctrs;
 
 	if (!(st->cpu_state.cstatus & VPERFCTR_CSTATUS_ICTRS))
 		return;		/* or they are held already */
+	if (st->pending && st->pending_ip)
+		ip = st->pending_ip;
+	st->pending = false;
 	if (makes_samples(st)) {
 		add_sample(st, ip, perfctr_cpu_identify_overflow(&st->cpu_state, st->ring_shift));
 		return;
@@ -246,6 +252,9 @@ static void handle_pending(struct vperfctr_state *st)
 {
 	u64 ip = st->pending_ip;
 
+	/* Before the switch-in of its thread, it waits for a resume, which reports it again. */
+	if (unlikely(st->cpu < 0))
+		return;
 	st->pending = false;
 	/*
 	 * The entry point of a file that gives privileges must not be reported.  An
@@ -253,8 +262,7 @@ static void handle_pending(struct vperfctr_state *st)
 	 */
 	if (!ip && !current->in_execve)
 		ip = vperfctr_user_ip(current);
-	if (st->cpu >= 0)
-		handle_running(st, ip);
+	handle_running(st, ip);
 }
 
 /* Handle the pending overflows of a thread with several states. */
@@ -342,12 +350,15 @@ void vperfctr_handle_overflow(struct perfctr_cpu_state *state, struct pt_regs *r
  */
 void vperfctr_overflow_end(struct vperfctr_state *st)
 {
+	u64 ip = st->pending ? st->pending_ip : 0;
+
 	/*
 	 * The entry point of a file that gives privileges must not be reported: see also
 	 * handle_pending().  The owner may have been stopped before its exec is over.
 	 */
-	handle_last(st, test_bit(STATE_PRIVILEGED, &st->bits) || st->owner->in_execve ?
-			0 : vperfctr_user_ip(st->owner));
+	if (!ip && !test_bit(STATE_PRIVILEGED, &st->bits) && !st->owner->in_execve)
+		ip = vperfctr_user_ip(st->owner);
+	handle_last(st, ip);
 	if (st->flags & VPERFCTR_CONTROL_RING)
 		vperfctr_ring_drop(st, perfctr_cpu_skipped(&st->cpu_state));
 	perfctr_cpu_unhold_pmcs(&st->cpu_state);

@@ -2353,6 +2353,7 @@ const struct scenario sim_scenarios[] = {
 	{ "load_nomem_often", .cpus = 2, .load_fails = 3 },
 	{ "ring_kernel", ring_kernel, 2, { .counts_kernel = true } },
 	{ "ring_kernel_full", sim_drop_kernel_samples, 1, { .counts_kernel = true } },
+	{ "kernel_samples", sim_kernel_samples, 2, { .counts_kernel = true } },
 	{ "moves_kernel", moves, 2, { .counts_kernel = true } },
 	{ "moves_alone", moves_alone, 2, { .counts_kernel = true } },
 	/* The weak ones fail: see litmus.c. */

@@ -128,6 +128,9 @@ void sim_beside_kernel_ring(void);
 void sim_beside_overflow(void);
 void sim_beside_extra(void);
 
+/* kernel-samples.c */
+void sim_kernel_samples(void);
+
 /* corners.c */
 void sim_soft_other(void);
 void sim_attach_to_rest(void);
