@@ -392,6 +392,9 @@ struct perfctr_overflow {
 struct perfctr_overflow perfctr_cpu_identify_overflow(struct perfctr_cpu_state *state,
 						      unsigned int shift);
 
+/* True if a suspended state has overflows that have not been identified. */
+bool perfctr_cpu_has_overflow(const struct perfctr_cpu_state *state);
+
 /*
  * Return the number of periods that were skipped since the last overflows, once.
  *

@@ -26,8 +26,8 @@
  * A remote call (remote.c) may be changing another member while one is switched in.  So the
  * calls that wait for the others are executed first, or waited for: drain_calls().
  *
- * Interrupts are disabled in all of this file.  An NMI comes here only from user mode:
- * see overflow.c.
+ * Interrupts are disabled in all of this file.  An NMI comes here only from user mode, and looks
+ * at the members only, if it has found their joint state counting: see overflow.c.
  */
 #include <linux/bitops.h>
 #include <linux/bug.h>
@@ -39,6 +39,7 @@
 #include <linux/slab.h>
 #include <linux/smp.h>
 
+#include "overflow.h"
 #include "remote.h"
 #include "state.h"
 #include "thread.h"
@@ -186,16 +187,30 @@ static __always_inline void end_members(struct joint *j)
 	j->how = 0;
 }
 
+/*
+ * The joint state has stopped with an overflow that is not handled.  The next resume reports it
+ * again, of these members or of others.  Those that have overflowed remember where it was.
+ */
+static void end_pending(struct joint *j)
+{
+	struct vperfctr_state *joint = vperfctr_member(joint_of(j));
+
+	if (likely(!joint->pending))
+		return;
+	joint->pending = false;
+	vperfctr_overflow_part(j->part, j->nr);
+}
+
 /* Stop the members on this CPU, where the driver has refused to resume the joint state. */
 static noinline void refuse_members(struct joint *j)
 {
 	unsigned int i;
 
+	end_pending(j);
 	for (i = 0; i < j->nr; i++)
 		vperfctr_enter_forbidden_cpu(member(j, i));
 	if (j->nr)
 		end_members(j);
-	vperfctr_member(joint_of(j))->pending = false;
 	set_whole(j, false, false);
 }
 
@@ -232,8 +247,7 @@ static noinline void suspend_joint(struct joint *j)
 {
 	perfctr_cpu_suspend(joint_of(j));
 	perfctr_cpu_part(joint_of(j), j->part, j->nr);
-	/* The next resume reports an overflow again, of these members or of others. */
-	vperfctr_member(joint_of(j))->pending = false;
+	end_pending(j);
 }
 
 static __always_inline void suspend_members(struct joint *j)
@@ -623,7 +637,8 @@ void vperfctr_joint_sample(void)
 /*
  * Find the members that count on this CPU.
  *
- * Context: interrupts disabled, until the array has been used.
+ * Context: interrupts disabled, until the array has been used; or an interrupt that has found the
+ * joint state counting.
  * Return: their number.
  */
 unsigned int vperfctr_joint_members(struct perfctr_cpu_state ***part)

@@ -270,11 +270,12 @@ static noinline void overflow_work_joint(void)
 {
 	struct vperfctr_state *st = vperfctr_joint_here();
 
-	/* Only members that count on this CPU leave this pending, and those are of current. */
-	if (st->pending) {
-		st->pending = false;
+	/*
+	 * Only members that count on this CPU leave this pending, and those are of current.  It
+	 * ends when they are suspended; an interrupt after the resume may leave the next one.
+	 */
+	if (st->pending)
 		handle_joint(st, current->in_execve ? 0 : vperfctr_user_ip(current));
-	}
 	for (st = vperfctr_of_current(); st; st = vperfctr_next_of_current(st)) {
 		if (st->pending)
 			handle_pending(st);
@@ -326,6 +327,53 @@ static noinline u64 kernel_ip(struct vperfctr_state *st, struct pt_regs *regs)
 }
 
 /*
+ * Note where an interrupt has come, for each member of the joint state.  Which of them have
+ * overflowed is known later: see vperfctr_overflow_part().
+ *
+ * The joint state counts, as the driver has found it.  So this CPU is not about to change what its
+ * members are, or a member.
+ */
+static noinline void note_members(struct pt_regs *regs)
+{
+	struct perfctr_cpu_state **part;
+	unsigned int i, n;
+
+	n = vperfctr_joint_members(&part);
+	for (i = 0; i < n; i++) {
+		struct vperfctr_state *st = vperfctr_member(part[i]);
+
+		/* An earlier overflow may be waiting for its sample. */
+		if (st->pending || !(part[i]->cstatus & VPERFCTR_CSTATUS_ICTRS))
+			continue;
+		st->pending_ip = kernel_ip(st, regs);
+		st->pending = true;
+	}
+}
+
+/* Forget a pending overflow, and the calls that are saved for its sample. */
+static void forget_pending(struct vperfctr_state *st)
+{
+	st->pending = false;
+	if (st->sampler)
+		vperfctr_ring_suspend(st);
+}
+
+/*
+ * Forget what note_members() has noted for members that have not overflowed.
+ *
+ * Context: the joint state has been suspended, and its members are up to date.
+ */
+void vperfctr_overflow_part(struct perfctr_cpu_state *const *part, unsigned int n)
+{
+	unsigned int i;
+
+	for (i = 0; i < n; i++) {
+		if (vperfctr_member(part[i])->pending && !perfctr_cpu_has_overflow(part[i]))
+			forget_pending(vperfctr_member(part[i]));
+	}
+}
+
+/*
  * Handle an overflow: the low-level driver calls this while threads are counted, see
  * perfctr_ihandler.
  */
@@ -338,7 +386,10 @@ void vperfctr_handle_overflow(struct perfctr_cpu_state *state, struct pt_regs *r
 		if (!(st->checks & STATE_CHECK_SIGNAL))
 			return;
 	} else if (!st->pending) {
-		st->pending_ip = kernel_ip(st, regs);
+		if (unlikely(st->flags & STATE_FLAG_JOINT))
+			note_members(regs);
+		else
+			st->pending_ip = kernel_ip(st, regs);
 		st->pending = true;
 	}
 	vperfctr_overflow_later();
@@ -372,9 +423,7 @@ void vperfctr_overflow_end(struct vperfctr_state *st)
  */
 void vperfctr_overflow_suspend(struct vperfctr_state *st)
 {
-	st->pending = false;
-	if (st->sampler)
-		vperfctr_ring_suspend(st);
+	forget_pending(st);
 }
 
 /* Forget the overflows that wait for IRESUME. */

@@ -19,6 +19,7 @@ void vperfctr_retry_later(void);
 void vperfctr_overflow_end(struct vperfctr_state *st);
 void vperfctr_overflow_forget(struct vperfctr_state *st);
 void vperfctr_overflow_suspend(struct vperfctr_state *st);
+void vperfctr_overflow_part(struct perfctr_cpu_state *const *part, unsigned int n);
 u64 vperfctr_user_ip(const struct task_struct *task);
 int vperfctr_iresume(struct vperfctr_state *st);
 

@@ -451,6 +451,64 @@ START_TEST(known_path)
 }
 END_TEST
 
+/* Count beside the sampled state: the kernel, too, where a second counter can make samples. */
+static int count_beside(int observer)
+{
+	struct control control;
+
+	if (IMODE_ALL)
+		return try_overflow_ring(observer, nth_general(1), IMODE_BOTH, PERIOD + 202);
+	control_init(&control, 1);
+	control_add(&control, nth_general(1), INSNS_USER);
+	return set_control(observer, &control);
+}
+
+/*
+ * Beside another state of the thread, samples of the kernel have the same, and those of the other
+ * ring, which must not have addresses there, have none.
+ */
+START_TEST(beside_another)
+{
+	struct vperfctr_ring req = {
+		.size = sizeof(req), .nrsamples = 8192, .watermark = 8192, .nrsums = 1,
+	};
+	int observer = open_thread(0, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_OBSERVER);
+	u64 i, k, kernel = 0, empty = 0, reads = 0;
+	struct mapped_ring other;
+	unsigned int round;
+	struct path path;
+
+	ck_assert_int_ge(observer, 0);
+	assert_ok(call(observer, VPERFCTR_RING, &req));
+	map_ring(observer, req.map_size, &other);
+	make_kernel_ring(VPERFCTR_CHAIN_MAX, 0, 0);
+	/* The periods of both grow: the work for each overflow takes the time of the other. */
+	for (round = 0; round < 20 && kernel < 50; round++) {
+		assert_ok(count_beside(observer));
+		sample_kernel(400, PERIOD);
+		assert_ok(stop_all(observer));
+		for (i = ring.page->tail; i < ring_head(&ring); i++) {
+			path = path_of(i);
+			if (!(path.ip >> 63))
+				continue;
+			kernel++;
+			empty += !path.n;
+			for (k = 0; k < path.n; k++)
+				reads += !strcmp(function_of(path.ret[k]), "vfs_read");
+		}
+		assert_ok(call(fd, VPERFCTR_CONSUME,
+			       (void *)(ring_head(&ring) - ring.page->tail)));
+	}
+	ck_assert_msg(kernel >= 20 && reads >= 5 && empty <= kernel / 10,
+		      "%llu samples of the kernel, of %llu, %llu without calls, %llu in read()",
+		      kernel, ring_head(&ring), empty, reads);
+	for (i = 0; i < ring_head(&other); i++)
+		ck_assert_uint_eq(ring_sample(&other, i)->ip >> 63, 0);
+	ck_assert_uint_ge(i, IMODE_ALL ? 20 : 0);
+	close(observer);
+}
+END_TEST
+
 /* Let a process read what this one writes, both sampled.  Return: its ID. */
 static pid_t sample_switches(void)
 {
@@ -777,6 +835,7 @@ static void add(TCase *tc)
 	tcase_add_loop_test(tc, ordinary_user, 0, 2);
 	tcase_add_loop_test(tc, same_as_perf, 0, NR(depths));
 	tcase_add_loop_test(tc, known_path, 0, 2 * NR_PERIODS);
+	tcase_add_test(tc, beside_another);
 	tcase_add_test(tc, switched_out);
 	tcase_add_test(tc, all_chains_in_use);
 	tcase_add_loop_test(tc, no_kernel_address, 0, 4);

@@ -228,3 +228,13 @@ void sim_kernel_samples(void)
 {
 	sample_by(BIT(0));
 }
+
+void sim_kernel_samples_beside(void)
+{
+	sample_by(BIT(0) | BIT(1));
+}
+
+void sim_kernel_samples_of_many(void)
+{
+	sample_by(BIT(0) | BIT(2) | BIT(3) | BIT(4));
+}

@@ -2354,6 +2354,8 @@ const struct scenario sim_scenarios[] = {
 	{ "ring_kernel", ring_kernel, 2, { .counts_kernel = true } },
 	{ "ring_kernel_full", sim_drop_kernel_samples, 1, { .counts_kernel = true } },
 	{ "kernel_samples", sim_kernel_samples, 2, { .counts_kernel = true } },
+	{ "kernel_samples_beside", sim_kernel_samples_beside, 2, { .counts_kernel = true } },
+	{ "kernel_samples_of_many", sim_kernel_samples_of_many, 2, { .counts_kernel = true } },
 	{ "moves_kernel", moves, 2, { .counts_kernel = true } },
 	{ "moves_alone", moves_alone, 2, { .counts_kernel = true } },
 	/* The weak ones fail: see litmus.c. */
@@ -2479,6 +2481,7 @@ const struct scenario sim_scenarios[] = {
 	{ "overflow_irq", overflow, 2, { sim_irq } },
 	{ "moves_irq", moves, 2, { sim_irq, .counts_kernel = true } },
 	{ "ring_kernel_irq", ring_kernel, 2, { sim_irq, .counts_kernel = true } },
+	{ "kernel_samples_irq", sim_kernel_samples_of_many, 2, { sim_irq, .counts_kernel = true } },
 	{ "without_interrupt", sim_without_interrupt, 2, { sim_no_interrupt } },
 	{ "set_without_interrupt", sim_set_without_interrupt, 2, { sim_no_interrupt } },
 	{ "perf_competes", sim_perf_competes, 3 },

@@ -130,6 +130,8 @@ void sim_beside_extra(void);
 
 /* kernel-samples.c */
 void sim_kernel_samples(void);
+void sim_kernel_samples_beside(void);
+void sim_kernel_samples_of_many(void);
 
 /* corners.c */
 void sim_soft_other(void);

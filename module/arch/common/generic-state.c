@@ -125,6 +125,18 @@ struct perfctr_overflow perfctr_cpu_identify_overflow(struct perfctr_cpu_state *
 	return overflow;
 }
 
+bool perfctr_cpu_has_overflow(const struct perfctr_cpu_state *state)
+{
+	const struct vperfctr_page *page = state->page;
+	unsigned int i = VPERFCTR_CSTATUS_NRACTRS(state->cstatus);
+
+	for (; i < VPERFCTR_CSTATUS_NRCTRS(state->cstatus); i++) {
+		if (!(page->ctr[i].start & perfctr_sign(page->ctr[i].map)))
+			return true;
+	}
+	return false;
+}
+
 /* The operations on a running state for drivers that have no faster way. */
 struct perfctr_overflow perfctr_generic_take_overflow(struct perfctr_cpu_state *state,
 						      unsigned int shift)
