@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# Completion of perfex for fish.
+# Completion of perfex for fish.  perfex itself says which commands and options it has.
 
 # The names of this processor's events.  Lines of descriptions begin with a space.
 function __perfex_events
@@ -15,111 +15,157 @@ function __perfex_checks
     perfex --self-test=help 2> /dev/null | string replace -r ' +' \t
 end
 
-# The tokens after perfex's options: the command that is counted, or none.
-function __perfex_command
+# Print what the option NAME may be given.
+function __perfex_values
+    switch $argv[1]
+        case --event
+            __fish_append , (__perfex_events)
+        case --metrics
+            __fish_append , (__perfex_metrics)
+        case --checks
+            __fish_append , (__perfex_checks)
+        case --sort
+            __fish_append , comm pid tid cpu dso symbol sym line srcline event
+        case --pid
+            __fish_append , (__fish_complete_pids)
+        case --control
+            printf '%s\n' fifo: fd:
+        case --kind
+            printf '%s\n' core atom
+        case --backend
+            printf '%s\n' auto module perf
+        case --runs
+            echo auto
+        case --export
+            printf '%s\n' svg folded pprof firefox perf
+        case --call-graph
+            printf '%s\n' fp dwarf caller callee
+        case --user
+            __fish_complete_users
+        case --symfs
+            __fish_complete_directories
+    end
+end
+
+# True if the argument of the option WORD comes after it.  The others are the options that take one:
+# the first of them in a group of letters, such as -jo, ends the group.
+function __perfex_wants_argument
+    set -l word $argv[1]
+    set -e argv[1]
+    if not string match -qr '^-[A-Za-z]' -- $word
+        contains -- $word $argv
+        return
+    end
+    set -l letters (string split '' -- (string sub -s 2 -- $word))
+    while set -q letters[1]
+        if contains -- -$letters[1] $argv
+            not set -q letters[2]
+            return
+        end
+        set -e letters[1]
+    end
+    return 1
+end
+
+# Print perfex's command: "-" if none is named, "--" if none can be; and then the words of the program
+# that perfex runs.
+function __perfex_split
     set -l tokens (commandline -opc)
     set -e tokens[1]
+    set -l command -
+    # also the options from before there were commands
+    set -l with_argument $__perfex_with_argument_stat -F --freq --max-stack --report --sort --comm --export \
+        --annotate --symfs
     while set -q tokens[1]
-        switch $tokens[1]
-            case --
-                set -e tokens[1]
-                break
-            case --pre --post --event --metrics --delay --control --wait --pid --tid --cpu --prometheus --timeout --kind --backend --repeat --runs --interval \
-                    --interval-print --field-separator --freq --max-stack --report --sort --comm --export --annotate --symfs \
-                    --output --log-fd
-                set -e tokens[1]
-            case '--*'
-            case '-*e' '-*M' '-*D' '-*p' '-*t' '-*o' '-*r' '-*I' '-*x' '-*F' '-*C'
-                set -e tokens[1]
-            case '-*' stat record report annotate script diff top self-test info
-            case '*'
-                break
+        if __perfex_wants_argument $tokens[1] $with_argument
+            set -e tokens[1]
+        else if test $tokens[1] = --
+            set -e tokens[1]
+            test $command != -; or set command --
+            break
+        else if string match -q -- '-*' $tokens[1]
+            # another option
+        else if test $command = -; and contains -- $tokens[1] $__perfex_commands
+            set command $tokens[1]
+            set -l list __perfex_with_argument_(string replace - _ -- $command)
+            set with_argument $$list
+        else if contains -- $command - stat record
+            break
         end
         set -e tokens[1]
     end
-    set -q tokens[1]; and printf '%s\n' $tokens
+    printf '%s\n' $command $tokens
 end
 
-function __perfex_has_command
-    set -l command (__perfex_command)
-    set -q command[1]
+# True if the cursor is among the options of one of these commands.
+function __perfex_in
+    set -l split (__perfex_split)
+    contains -- $split[1] $argv; and not set -q split[2]
 end
 
-# The words after a command are completed as its own.
-function __perfex_complete_command
-    set -l command (__perfex_command)
-    if contains -- "$command[1]" plot merge diff
-        __fish_complete_path (commandline -ct)
-    else if not contains -- "$command[1]" list doctor
-        set -l line (string escape -- $command) (commandline -ct)
-        complete -C "$line"
+function __perfex_has_program
+    set -l split (__perfex_split)
+    set -q split[2]
+end
+
+# The words after a program are completed as its own.
+function __perfex_complete_program
+    set -l split (__perfex_split)
+    set -l line (string escape -- $split[2..-1]) (commandline -ct)
+    complete -C "$line"
+end
+
+# Add the options of a command, which are lines of letter, name, argument and help.
+function __perfex_add_options
+    set -l command $argv[1]
+    set -l list __perfex_with_argument_(string replace - _ -- $command)
+    # those of stat also come without it
+    set -l names $command
+    test $command != stat; or set names stat -
+    set -g $list
+    for line in (perfex help --words $command 2> /dev/null)
+        set -l field (string split \t -- $line)
+        set -l adds complete -c perfex -n "__perfex_in $names" -d $field[4]
+        set -l letters
+        set -l name
+        test $field[1] = ' '; or set letters -s (string sub -s 2 -- $field[1])
+        test -z $field[2]; or set name -l (string sub -s 3 -- $field[2])
+        switch $field[3]
+            case ''
+                $adds $letters $name
+            case '[*'
+                $adds $letters $name
+                not set -q name[1]; or $adds $name -x -a "(__perfex_values $field[2])"
+            case FILE
+                $adds $letters $name -r -F
+                set -a $list $field[1..2]
+            case COMMAND
+                $adds $letters $name -x -a '(__fish_complete_command)'
+                set -a $list $field[1..2]
+            case '*'
+                $adds $letters $name -x -a "(__perfex_values $field[2])"
+                set -a $list $field[1..2]
+        end
     end
 end
 
 complete -c perfex -f
-complete -c perfex -n __perfex_has_command -a '(__perfex_complete_command)'
-complete -c perfex -n 'not __perfex_has_command' -a '(__fish_complete_command)'
+complete -c perfex -n __perfex_has_program -a '(__perfex_complete_program)'
+complete -c perfex -n '__perfex_in - -- stat record' -a '(__fish_complete_command)'
 # names and summaries, with a tab between
-complete -c perfex -n 'not __perfex_has_command' -a '(perfex help --words 2> /dev/null)'
+complete -c perfex -n '__perfex_in - help' -a '(perfex help --words 2> /dev/null)'
+complete -c perfex -n '__perfex_in self-test' -a '(__perfex_values --checks)'
+complete -c perfex -n '__perfex_in plot merge diff' -F
 
-set -l c complete -c perfex -n 'not __perfex_has_command'
-$c -s e -l event -x -d 'Count these events' -a '(__fish_append , (__perfex_events))'
-$c -s M -l metrics -x -d 'Print the values of these metrics' -a '(__fish_append , (__perfex_metrics))'
-$c -s d -l detailed -d 'Print the metrics that fit the counters'
-$c -s D -l delay -x -d 'Leave out the first milliseconds'
-$c -l control -x -d 'Count while other programs say so' -a 'fifo: fd:'
-$c -l wait -x -d 'Wait for counters that others have, no longer than this'
-$c -s p -l pid -x -d 'Count all threads of running processes' -a '(__fish_complete_pids)'
-$c -s t -l tid -x -d 'Count running threads'
-$c -s a -l all-cpus -d 'Count all CPUs'
-$c -s C -l cpu -x -d 'Count these CPUs'
-$c -l per-cpu -d 'With -a and -C, print the counts of each CPU'
-$c -l per-core -d 'With -a and -C, print the counts of each core'
-$c -l per-socket -d 'With -a and -C, print the counts of each socket'
-$c -l per-kind -d 'With -a and -C, print the counts of each kind of CPUs'
-$c -l prometheus -r -F -d 'Write the counts of CPUs to this file, for Prometheus'
-$c -l timeout -x -d 'With -p, -t, -a and -C, count this long'
-$c -l kind -x -d 'Count on CPUs of this kind' -a 'core atom'
-$c -l backend -x -d 'Count by the module or by perf_event' -a 'auto module perf'
-$c -l strict -d 'Refuse all events if one cannot be counted here'
-$c -l no-inherit -d 'Do not count threads and processes that are started'
-$c -l sample -d 'Write where threads are after each PERIOD events'
-$c -l sample -x -d 'Choose the event and the period' -a '(__perfex_events)='
-$c -s g -l call-graph -d 'With --sample, write the chains of calls'
-$c -s F -l freq -x -d 'With --sample, N samples per second'
-$c -l max-stack -x -d 'With -g, write at most N calls'
-$c -l report -r -F -d 'Print the hottest functions of such a file'
-$c -l sort -x -d 'Report by these' -a '(__fish_append , comm pid tid cpu dso symbol line event)'
-$c -l children -d 'Report functions with what they have called'
-$c -l callers -d 'Report the callers of functions'
-$c -l callees -d 'Report paths of calls'
-$c -l comm -x -d 'Report threads of this name'
-$c -l annotate -x -d 'Report the lines and instructions of a function'
-$c -l symfs -x -d 'Report with the programs and libraries in a directory' -a '(__fish_complete_directories)'
-$c -l export -x -d 'Print samples for other programs' -a 'svg folded pprof firefox perf'
-$c -s r -l repeat -x -d 'Run the command N times'
-$c -l runs -x -d 'Run the command as many times as needed to count all events' -a auto
-$c -l pre -x -d 'Run a command before each run'
-$c -l post -x -d 'Run a command after each run'
-$c -s S -l sync -d 'Write all files to disks before each run'
-$c -s U -l all-user -d 'Count in user mode'
-$c -s K -l all-kernel -d 'Count in kernel mode'
-$c -l no-big-num -d 'Print no commas in numbers'
-$c -l metric-only -d 'Print metrics and no counts'
-$c -l summary -d 'With -I, also print the sums'
-$c -l table -d 'With -r, print the time of each run'
-$c -s I -l interval -x -d 'Print what was counted in each interval'
-$c -s x -l field-separator -x -d 'Print fields with this separator'
-$c -s j -l json -d 'Print JSON'
-$c -l per-thread -d 'With -p and -t, print the counts of each thread'
-$c -s o -l output -r -F -d 'Print to this file'
-$c -l append -d 'With -o, add to the end of the file'
-$c -l user -d 'Run the command as the caller of sudo'
-$c -l user -x -d 'Run the command as this user' -a '(__fish_complete_users)'
-$c -l log-fd -x -d 'Print to this descriptor'
-$c -s i -l info -d 'Show what the module found'
-$c -l self-test -d 'Check that the counters of this machine are right'
-$c -l self-test -x -d 'Run only these checks' -a '(__fish_append , (__perfex_checks))'
-$c -s v -l verbose -d 'Print more'
-$c -s h -l help -d 'Show the options'
-$c -s V -l version -d 'Show the version'
+set -g __perfex_commands (perfex help --words 2> /dev/null | string replace -r '\t.*' '')
+for command in $__perfex_commands
+    __perfex_add_options $command
+end
+
+# Spellings from before there were commands are not offered, but their arguments are.
+function __perfex_begun
+    string match -q -- "$argv[1]=*" (commandline -ct); and __perfex_in -
+end
+complete -c perfex -n '__perfex_begun --sample' -l sample -x -a '(__perfex_events)='
+complete -c perfex -n '__perfex_begun --report' -l report -r -F
+complete -c perfex -n '__perfex_begun --self-test' -l self-test -x -a '(__perfex_values --checks)'
