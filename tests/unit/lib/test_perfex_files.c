@@ -6,6 +6,7 @@
 #include <sys/sysmacros.h>
 #include <utime.h>
 
+#include "debug-files.h"
 #include "disassemble.h"
 #include "other-order.h"
 #include "perfex-command.h"
@@ -17,6 +18,10 @@ static char text[65536];
 static void setup(void)
 {
 	command_setup();
+	/* No test asks a server, or depends on what is installed here. */
+	debuginfod_library = TMP "/debuginfod.so";
+	unsetenv("DEBUGINFOD_URLS");
+	setenv("ASKED", in_dir("servers"), 1);
 	snprintf(text, sizeof(text), "mkdir -p %s/root%s", dir, dir);
 	ck_assert_int_eq(system(text), 0);
 }
@@ -617,6 +622,118 @@ START_TEST(lists_of_packages)
 }
 END_TEST
 
+/* ---- debuginfod --------------------------------------------------------------------------------- */
+
+#define OF_LIBRARY	"(Debian: libdebuginfod1, Fedora: elfutils-debuginfod-client)"
+
+/* Report the stripped program, with a dpkg that knows its package. */
+static void report_with_servers(const char *urls)
+{
+	char line[512];
+
+	snprintf(line, sizeof(line), "%s:%s", dir, getenv("PATH"));
+	setenv("PATH", line, 1);
+	setenv("DPKG_ADMINDIR", in_dir("no"), 1);
+	fake_command("dpkg-query", "echo \"libasked: $2\"");
+	fake_command("rpm", "exit 1");
+	if (urls)
+		setenv("DEBUGINFOD_URLS", urls, 1);
+	unlink(in_dir("servers"));
+	report_stripped(program());
+	unsetenv("DEBUGINFOD_URLS");
+}
+
+static bool server_asked(void)
+{
+	return !access(in_dir("servers"), F_OK);
+}
+
+static bool dpkg_asked(void)
+{
+	return *text;
+}
+
+/* A server has the file: neither dpkg nor rpm is asked. */
+START_TEST(separate_on_a_server)
+{
+	struct record_file file;
+
+	build("work", kinds_of_programs[_i]);
+	file = describe(77, true);
+	record(&file, offset_of("work"));
+	separate();
+	ck_assert_int_eq(report(), 0);
+	has_not(out, "  work [p]\n");
+	setenv("SERVED", in_dir("root/usr/lib/debug/.build-id"), 1);
+	setenv("DEBUGINFOD_URLS", "http://localhost:1", 1);
+	ck_assert_int_eq(report(), 0);
+	has(out, "  work [p]\n");
+	has(out, "/p.c:3  work\n");
+	has_not(out, "has no symbols");
+	shell("test $(sort -u servers | wc -l) = 1 && readelf -n p | grep -q \"Build ID: $(head -n 1 servers)$\"");
+	/* without the variable, it is not used */
+	unlink(in_dir("servers"));
+	setenv("DEBUGINFOD_URLS", "", 1);
+	ck_assert_int_eq(report(), 0);
+	has_not(out, "  work [p]\n");
+	ck_assert(!server_asked());
+}
+END_TEST
+
+START_TEST(no_server_has_it)
+{
+	char expected[512];
+
+	build("work", "-s");
+	report_with_servers("http://localhost:1");
+	ck_assert(server_asked());
+	ck_assert(!dpkg_asked());
+	has(out, "/p has no symbols (build ID ");
+	has(out, "), and none are on the servers of DEBUGINFOD_URLS.\n");
+	report_with_servers(NULL);
+	ck_assert(!server_asked());
+	ck_assert(dpkg_asked());
+	has(out, "may be in an archive of debugging symbols; or set DEBUGINFOD_URLS.\n");
+	/* A file without a build ID. */
+	build("work", "-s -Wl,--build-id=none");
+	report_with_servers("http://localhost:1");
+	ck_assert(!server_asked());
+	ck_assert(dpkg_asked());
+	has(out, "/p has no symbols (build ID none): they are in the package libasked-dbgsym,");
+	has(out, "; servers of DEBUGINFOD_URLS are asked only for files that are yours or root's and have a build ID.\n");
+	/* The library is not installed. */
+	debuginfod_library = "libdebuginfod.so.none";
+	report_with_servers("http://localhost:1");
+	ck_assert(dpkg_asked());
+	snprintf(expected, sizeof(expected), "; or install libdebuginfod.so.1 %s, which asks the servers of DEBUGINFOD_URLS.\n",
+		 OF_LIBRARY);
+	has(out, expected);
+	report_with_servers(NULL);
+	snprintf(expected, sizeof(expected), "; or install libdebuginfod.so.1 %s and set DEBUGINFOD_URLS.\n",
+		 OF_LIBRARY);
+	has(out, expected);
+	unsetenv("DPKG_ADMINDIR");
+}
+END_TEST
+
+/* The file of another user must not let root's perfex use the network.  Only root can make one. */
+START_TEST(servers_for_files_of_others)
+{
+	if (geteuid())
+		return;
+	build("work", "-s");
+	ck_assert_int_eq(chown(program(), 12345, 12345), 0);
+	report_with_servers("http://localhost:1");
+	ck_assert(!server_asked());
+	ck_assert(dpkg_asked());
+	has(out, "; servers of DEBUGINFOD_URLS are asked only for files that are yours or root's");
+	ck_assert_int_eq(chown(program(), 0, 0), 0);
+	report_with_servers("http://localhost:1");
+	ck_assert(server_asked());
+	unsetenv("DPKG_ADMINDIR");
+}
+END_TEST
+
 /* ---- the recording ------------------------------------------------------------------------------ */
 
 /* While the process lives, and after its end, its file is described once. */
@@ -680,6 +797,9 @@ static Suite *suite(void)
 	tcase_add_test(t, static_pie);
 	tcase_add_test(t, packages);
 	tcase_add_test(t, lists_of_packages);
+	tcase_add_loop_test(t, separate_on_a_server, 0, 2);
+	tcase_add_test(t, no_server_has_it);
+	tcase_add_test(t, servers_for_files_of_others);
 	tcase_add_test(t, recorded_files);
 	tcase_add_test(t, misuse);
 	suite_add_tcase(s, t);

@@ -8,6 +8,7 @@
 
 #include "annotate.h"
 #include "browse.h"
+#include "debug-files.h"
 #include "output.h"
 #include "packages.h"
 #include "report.h"
@@ -358,23 +359,43 @@ static bool names_are_missing(const struct profile *p, const uint64_t *weights, 
 	       !file_of(p, file)->pid && string_of(p, file_of(p, file)->path)[0] == '/';
 }
 
+#define INSTALL_DEBUGINFOD	"; or install libdebuginfod.so.1 (Debian: libdebuginfod1, Fedora: elfutils-debuginfod-client)"
+
+/* The words after the advice to install a package. */
+static const char *const debuginfod_advice[] = {
+	[DEBUGINFOD_NOT_ASKED] = "; servers of DEBUGINFOD_URLS are asked only for files that are yours or root's and have a build ID",
+	[DEBUGINFOD_WITHOUT_SERVERS] = "; or set DEBUGINFOD_URLS",
+	[DEBUGINFOD_WITHOUT_LIBRARY] = INSTALL_DEBUGINFOD ", which asks the servers of DEBUGINFOD_URLS",
+	[DEBUGINFOD_WITHOUT_BOTH] = INSTALL_DEBUGINFOD " and set DEBUGINFOD_URLS",
+};
+
+static enum debuginfod debuginfod_for_file(const struct profile *p, uint32_t file)
+{
+	return debuginfod_for(module_work(p->modules[file])->owner, *p->stripped[file]);
+}
+
 /* label: the path, as the terminal may have it */
 static void print_package(FILE *f, const char *before, const struct package *package,
-			  const char *label, const char *id)
+			  const char *label, const char *id, enum debuginfod debuginfod)
 {
 	char advice[256];
 
-	fprintf(f, "%s %s has no symbols (build ID %s): ", before, label, *id ? id : "none");
+	fprintf(f, "%s %s has no symbols (build ID %s)", before, label, *id ? id : "none");
+	if (debuginfod == DEBUGINFOD_ASKED) {
+		fputs(", and none are on the servers of DEBUGINFOD_URLS.\n", f);
+		return;
+	}
+	fputs(": ", f);
 	if (package->known) {
 		package_advice(package, advice, sizeof(advice));
 		fputs(advice, f);
 	} else {
 		fprintf(f, "'find-dbgsym-packages %s' names Debian's package", label);
 	}
-	fputs("; or set DEBUGINFOD_URLS.\n", f);
+	fprintf(f, "%s.\n", debuginfod_advice[debuginfod]);
 }
 
-/* Find the packages of the first files whose functions have no names. */
+/* Find the packages of the first files whose functions have no names, unless servers were asked. */
 static void find_packages(const struct profile *p, const uint64_t *weights, uint64_t all,
 			  struct package *packages, const struct reporting *o)
 {
@@ -384,7 +405,7 @@ static void find_packages(const struct profile *p, const uint64_t *weights, uint
 		if (!names_are_missing(p, weights, i, all) || (p->modules[i] && !p->stripped[i]))
 			continue;
 		/* Packages of this machine have its own files. */
-		if (p->modules[i] && !o->symfs)
+		if (p->modules[i] && !o->symfs && debuginfod_for_file(p, i) != DEBUGINFOD_ASKED)
 			packages[nr].path = string_of(p, file_of(p, i)->path);
 		nr++;
 	}
@@ -428,7 +449,8 @@ static void print_advice(FILE *f, const struct profile *p, const struct reportin
 				" (--symfs=DIR finds a copy below DIR; perfex -p and --report do while it runs)" :
 				" (--symfs=DIR finds it in a directory or another root)");
 		else
-			print_package(f, lines > 1 ? "" : "\n", &packages[lines - 1], path, p->stripped[i]);
+			print_package(f, lines > 1 ? "" : "\n", &packages[lines - 1], path, p->stripped[i],
+				      debuginfod_for_file(p, i));
 	}
 	for (i = 1; weights && i < p->files.nr; i++) {
 		if (!p->modules[i] || !p->reasons[i] || lines++ >= MAX_ADVICE)

@@ -5,7 +5,6 @@
  * name must have no directory, and a file that is found must be the user's, root's or that of
  * the one who owns the first file.
  */
-#include <dlfcn.h>
 #include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +13,7 @@
 #include <zlib.h>
 
 #include "debug-files.h"
+#include "library.h"
 
 /* ---- compressed sections ------------------------------------------------------------------ */
 
@@ -226,32 +226,53 @@ static int try_link(const struct debug_search *s, const char *before, const char
 
 struct debuginfod_client;
 
-/* Only for files of root and of the user: others must not let perfex use the network. */
+const char *debuginfod_library = "libdebuginfod.so.1";
+
+static struct debuginfod_client *client;
+static int (*find_debuginfo)(struct debuginfod_client *client, const unsigned char *id, int size,
+			     char **path);
+
+/* Return: whether the library is there. */
+static bool load_debuginfod(void)
+{
+	static struct debuginfod_client *(*begin)(void);
+	static const struct library_symbol symbols[] = {
+		{ (void **)&begin, "debuginfod_begin" },
+		{ (void **)&find_debuginfo, "debuginfod_find_debuginfo" },
+	};
+	static bool tried;
+
+	if (!tried && library_load(debuginfod_library, symbols, sizeof(symbols) / sizeof(symbols[0])))
+		client = begin();
+	tried = true;
+	return client;
+}
+
+static bool has_servers(void)
+{
+	const char *urls = getenv("DEBUGINFOD_URLS");
+
+	return urls && *urls;
+}
+
+enum debuginfod debuginfod_for(uid_t owner, bool has_build_id)
+{
+	if (!load_debuginfod())
+		return has_servers() ? DEBUGINFOD_WITHOUT_LIBRARY : DEBUGINFOD_WITHOUT_BOTH;
+	if (!has_servers())
+		return DEBUGINFOD_WITHOUT_SERVERS;
+	/* Others must not let perfex use the network. */
+	return has_build_id && (!owner || owner == geteuid()) ? DEBUGINFOD_ASKED : DEBUGINFOD_NOT_ASKED;
+}
+
 static int ask_debuginfod(const struct debug_search *s, char **path)
 {
-	static int (*find)(struct debuginfod_client *client, const unsigned char *id, int size,
-			   char **path);
-	static struct debuginfod_client *client;
-	struct debuginfod_client *(*begin)(void);
-	const char *urls = getenv("DEBUGINFOD_URLS");
-	static bool tried;
-	void *library;
 	int fd;
 
-	if (!urls || !*urls || s->id_size <= 0 || (s->work->owner && s->work->owner != geteuid()))
+	/* The library is not loaded in vain, as it loads many others. */
+	if (!has_servers() || debuginfod_for(s->work->owner, s->id_size > 0) != DEBUGINFOD_ASKED)
 		return -1;
-	if (!tried) {
-		tried = true;
-		library = dlopen("libdebuginfod.so.1", RTLD_LAZY | RTLD_LOCAL);
-		if (library) {
-			*(void **)&begin = dlsym(library, "debuginfod_begin");
-			*(void **)&find = dlsym(library, "debuginfod_find_debuginfo");
-			client = begin && find ? begin() : NULL;
-		}
-	}
-	if (!client)
-		return -1;
-	fd = find(client, s->id, s->id_size, path);
+	fd = find_debuginfo(client, s->id, s->id_size, path);
 	if (fd < 0)
 		*path = NULL;
 	return fd < 0 ? -1 : fd;

@@ -27,6 +27,20 @@ int find_debug_file(const struct debug_search *s, char **path);
 /* Find the file with the debugging information that several files have in common. */
 int find_alt_file(const struct debug_search *s);
 
+/* The use of libdebuginfod for a file whose debugging information is nowhere else. */
+enum debuginfod {
+	DEBUGINFOD_ASKED,		/* it asks the servers of DEBUGINFOD_URLS */
+	DEBUGINFOD_NOT_ASKED,		/* the file is another user's, or has no build ID */
+	DEBUGINFOD_WITHOUT_SERVERS,	/* DEBUGINFOD_URLS is not set */
+	DEBUGINFOD_WITHOUT_LIBRARY,	/* it is not installed */
+	DEBUGINFOD_WITHOUT_BOTH,
+};
+
+enum debuginfod debuginfod_for(uid_t owner, bool has_build_id);
+
+/* The library that is loaded for it.  Tests have others. */
+extern const char *debuginfod_library;
+
 /*
  * True if compressed sections would become too large.  size: bytes that the file has on the disk
  * Context: work_on() the file
