@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "checks.h"
+#include "user-registers.h"
 
 /* Processors may count a few instructions more: an interrupt adds one on some. */
 #define MORE		5
@@ -480,7 +481,7 @@ static int read_forbidden(uint32_t map)
 	signal(SIGILL, on_fault);
 	sig = sigsetjmp(after_fault, 1);
 	if (!sig)
-		__vperfctr_rdpmc(map);
+		user_read_counter(map);
 	signal(SIGSEGV, SIG_DFL);
 	signal(SIGILL, SIG_DFL);
 	return sig;
