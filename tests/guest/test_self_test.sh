@@ -48,7 +48,12 @@ x86_64|i?86)
 	check "CPUs with CPUID in the report" "$(sed -n 's/^cpuid\t\(CPU [0-9]*\)\t.*/\1/p' "$tmp/report" | sort -u | wc -l)" \
 		"$(grep -c '^kind' "$tmp/report")" ;;
 esac
-check "first line of the report" "$(head -n 1 "$tmp/report" | cut -f 1)" perfex
+check "first line of the report" "$(head -n 1 "$tmp/report" | cut -f 1)" report
+check "summary in the report" "$(sed -n 's/^summary\t//p' "$tmp/report")" "$(tail -n 1 "$tmp/out")"
+check "times in the report" "$(sed -n 's/^duration\t\([^\t]*\)\t[0-9.]*$/\1/p' "$tmp/report")" "$names"
+check "parameters in the report" "$(sed -n 's/^parameter \([^\t]*\)\t.*/\1/p' "$tmp/report" | sort | xargs)" \
+	"$(cd /sys/module/vperfctr/parameters && grep -l . -- * | sort | xargs)"
+check_has "the module in the kernel's log" "$(grep '^log before' "$tmp/report")" "	vperfctr: version "
 
 # JSON, of one check
 perfex --self-test=log -j > "$tmp/json"

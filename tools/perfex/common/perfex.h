@@ -928,6 +928,8 @@ int self_test(const char *names, FILE *out, enum style style, const char *report
 /* Return: 0, or -1 with *e if one of the names is not that of a check. */
 int self_test_parse(const char *names, struct error *e);
 void self_test_list(FILE *f);
+/* Print what the kernel tells of the machine, also without the module. */
+void self_test_facts(FILE *f);
 
 /* Print all that the module reports. */
 int info_print(FILE *f, struct error *e);

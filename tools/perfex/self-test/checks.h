@@ -25,6 +25,7 @@ struct self_test {
 	char log_error[80];		/* why it cannot be read, or empty */
 	FILE *report;			/* or NULL */
 	/* of the check that runs */
+	int cpu;			/* where it was put last; -1: nowhere */
 	enum outcome outcome;
 	char text[512];
 	jmp_buf end;
@@ -147,11 +148,22 @@ struct msr {
 uint64_t enabling_register(const struct self_test *t, unsigned int cpu);
 /* Return: 0 or -errno; -ENOENT: there is no msr driver; -EIO: there is no such register. */
 int read_msr(unsigned int cpu, uint32_t address, uint64_t *value);
+/* The version of what a report says, which is its first line. */
+#define REPORT_FORMAT	2
+
+/* A directory with the files that the kernel has; tests have others. */
+extern const char *facts_root;
 /* Print the machine and its registers into the report. */
 void describe_machine(const struct self_test *t, FILE *f);
 void describe_registers(const struct self_test *t, FILE *f, const char *when);
-/* Print those of this CPU at the end of a check that has failed, while it still counts. */
-void describe_failure(const struct self_test *t, FILE *f, const char *check);
+/*
+ * Print those of a CPU (-1: none) at the end of a check that has failed: the check does, while it still
+ * counts, or its parent, if it cannot.
+ */
+void describe_failure(const struct self_test *t, FILE *f, const char *check, int cpu);
+
+/* Seconds for one check.  Tests have less. */
+extern unsigned int check_limit;
 
 /* The checks, ended by one without a name. */
 extern const struct check register_checks[], count_checks[], counting_register_checks[],
@@ -163,6 +175,13 @@ extern const struct check register_checks[], count_checks[], counting_register_c
 void begin_log(struct self_test *t);
 /* True if this line says why the module cannot count on a CPU. */
 bool is_why_no_start(const char *line);
+/*
+ * Call fn for lines before that, of the kernel itself: all since the module was loaded, and those before that
+ * are about counters, clocks and CPUs.
+ */
+void read_old_log(const struct self_test *t, void (*fn)(void *arg, const char *line), void *arg);
+/* True if a line may name hosts, users, addresses or devices, and is not for strangers. */
+bool is_private(const char *line);
 /* Call fn for each line since then. */
 void read_log(const struct self_test *t, void (*fn)(void *arg, const char *line), void *arg);
 

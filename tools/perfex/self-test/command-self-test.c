@@ -14,9 +14,20 @@ int set_checks(struct parsing *p, const char *arg, struct error *e)
 	return 1;
 }
 
+/* The stick prints them where the module cannot be loaded. */
+static int print_facts(struct parsing *p, const char *arg, struct error *e)
+{
+	(void)p;
+	(void)arg;
+	(void)e;
+	self_test_facts(stdout);
+	return 1;
+}
+
 static const struct option_entry self_test_options[] = {
 	{ 0, "checks", "CHECK,...", "only these; help lists them", set_checks, 0 },
 	{ 0, "report", "FILE", "write all that a reader elsewhere needs to FILE", OPTION_TEXT(report) },
+	{ 0, "facts", NULL, "print what a report says of the machine, and exit", print_facts, 0 },
 	OPTIONS_END
 };
 

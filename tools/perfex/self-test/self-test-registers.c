@@ -11,7 +11,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -21,11 +20,11 @@
 
 int read_msr(unsigned int cpu, uint32_t address, uint64_t *value)
 {
-	char name[40];
+	char name[4096];
 	ssize_t len;
 	int fd, err;
 
-	snprintf(name, sizeof(name), "/dev/cpu/%u/msr", cpu);
+	snprintf(name, sizeof(name), "%s/dev/cpu/%u/msr", facts_root, cpu);
 	fd = open(name, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
@@ -499,24 +498,6 @@ uint64_t enabling_register(const struct self_test *t, unsigned int cpu)
 	return 0;
 }
 
-/* Lines of /proc/cpuinfo for the first CPU: the model, and the microcode. */
-static void describe_processor(FILE *f)
-{
-	FILE *in = fopen("/proc/cpuinfo", "re");
-	char *line = NULL;
-	size_t size = 0;
-
-	if (!in)
-		return;
-	/* The flags have more than a thousand characters. */
-	while (getline(&line, &size, in) > 0 && *line != '\n')
-		if (strncmp(line, "flags", 5) && strncmp(line, "vmx flags", 9) &&
-		    strncmp(line, "bugs", 4))
-			fprintf(f, "processor\t%s", line);
-	free(line);
-	fclose(in);
-}
-
 static void describe_kind(FILE *f, const struct vperfctr_info *k)
 {
 	fprintf(f, "kind\t%u\t%.*s\ttype %u\tfeatures %#x\tarch_events %#x\tpmc %#" PRIx64 " %u bits\tfixed %#" PRIx64 " %u bits\tmax_period %" PRIu64 "\tmin_period %" PRIu64 "\n",
@@ -559,15 +540,11 @@ static void describe_each_cpuid(const struct self_test *t, FILE *f)
 
 void describe_machine(const struct self_test *t, FILE *f)
 {
-	struct utsname uts;
 	unsigned int i;
 
-	fprintf(f, "perfex\t%s\n", VPERFCTR_VERSION);
+	self_test_facts(f);
 	fprintf(f, "module\t%.*s\n", (int)sizeof(t->kind[0].driver_version),
 		t->kind[0].driver_version);
-	if (!uname(&uts))
-		fprintf(f, "kernel\t%s\t%s\t%s\n", uts.release, uts.version, uts.machine);
-	describe_processor(f);
 	for (i = 0; i < t->nrkinds; i++)
 		describe_kind(f, &t->kind[i]);
 	fprintf(f, "cpus\t%u\n", nr_usable(t));
@@ -599,7 +576,8 @@ void describe_registers(const struct self_test *t, FILE *f, const char *when)
 	}
 }
 
-void describe_failure(const struct self_test *t, FILE *f, const char *check)
+void describe_failure(const struct self_test *t, FILE *f, const char *check, int cpu)
 {
-	describe_cpu_registers(t, f, check, (unsigned int)sched_getcpu());
+	if (cpu >= 0)
+		describe_cpu_registers(t, f, check, (unsigned int)cpu);
 }

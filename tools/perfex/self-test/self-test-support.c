@@ -61,6 +61,7 @@ void pin(struct self_test *t, unsigned int cpu)
 	CPU_SET(cpu, &set);
 	if (sched_setaffinity(0, sizeof(set), &set))
 		fail_check(t, "cannot run on CPU %u: %s", cpu, strerror(errno));
+	t->cpu = (int)cpu;
 }
 
 unsigned int nr_usable(const struct self_test *t)
@@ -371,37 +372,63 @@ uint64_t nr_of_nmis(void)
 
 /* ---- the kernel's log ------------------------------------------------------------- */
 
+struct log_line {
+	int64_t number;
+	bool of_kernel;			/* and not written by a program */
+	const char *text;
+};
+
+/* Parse "PRIORITY,NUMBER,...;TEXT".  Return: false: it is a property of the line before */
+static bool parse_log_line(struct log_line *line, char *record)
+{
+	char *text = strchr(record, ';');
+	unsigned int priority;
+
+	if (!text || sscanf(record, "%u,%" SCNd64, &priority, &line->number) != 2)
+		return false;
+	line->text = text + 1;
+	/* a level below 8 */
+	line->of_kernel = priority < 8;
+	return true;
+}
+
 /*
  * Call fn, unless it is NULL, for each line with a greater number than `after`.
  * Return: the last line's number, or -1.
  */
-static int64_t scan_log(int fd, int64_t after, void (*fn)(void *arg, const char *line), void *arg)
+static int64_t scan_log(int fd, int64_t after, void (*fn)(void *arg, const struct log_line *line),
+			void *arg)
 {
-	int64_t last = after, number;
-	char record[8192], *text;
+	char records[8192], *record, *rest;
+	int64_t last = after;
+	struct log_line line;
 	ssize_t len;
 
 	for (;;) {
-		len = read(fd, record, sizeof(record) - 1);
+		len = read(fd, records, sizeof(records) - 1);
 		/* Lines have been overwritten: the next read returns the oldest that remains. */
 		if (len < 0 && errno == EPIPE)
 			continue;
 		if (len <= 0)
 			return last;
-		record[len] = '\0';
-		text = strchr(record, ';');
-		if (!text || sscanf(record, "%*u,%" SCNd64, &number) != 1)
-			continue;
-		text[strcspn(text, "\n")] = '\0';
-		if (fn && number > after)
-			fn(arg, text + 1);
-		last = number;
+		records[len] = '\0';
+		/* The kernel returns one line at a time, and a file all of them. */
+		for (rest = records; (record = strsep(&rest, "\n"));) {
+			if (!parse_log_line(&line, record))
+				continue;
+			if (fn && line.number > after)
+				fn(arg, &line);
+			last = line.number;
+		}
 	}
 }
 
 static int open_log(void)
 {
-	return open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	char path[4096];
+
+	snprintf(path, sizeof(path), "%s/dev/kmsg", facts_root);
+	return open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 }
 
 void begin_log(struct self_test *t)
@@ -417,12 +444,91 @@ void begin_log(struct self_test *t)
 	close(fd);
 }
 
-void read_log(const struct self_test *t, void (*fn)(void *arg, const char *line), void *arg)
+struct log_reader {
+	void (*fn)(void *arg, const char *line);
+	void *arg;
+	int64_t last;			/* of the lines before the first check */
+	int64_t loaded;			/* when the module was loaded; -1: that is not in the log */
+};
+
+bool is_private(const char *line)
 {
+	static const char *const words[] = {
+		"audit:", " SRC=", " MAC=", " DST=", "erial", "UUID", "uuid", "hostname", "ommand line:",
+		"usb ", "hid-", "input:", "Bluetooth", "IPv4", "IPv6", " eth", " wl", "SSID", "nfs", "cifs",
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(words); i++)
+		if (strstr(line, words[i]))
+			return true;
+	return false;
+}
+
+/* True if a line before the module was loaded says something of counters, clocks or CPUs. */
+static bool is_of_interest(const char *line)
+{
+	static const char *const words[] = {
+		"vperfctr", "erformance", "perf:", "perf_event", "PMU", "pmu", "NMI", "atchdog", "WARNING",
+		"BUG", "Oops", "tsc:", "clocksource", "microcode", "smpboot:", "smp:", "Hypervisor", "ypervisor",
+		"kvm", "APIC", "mce:", "MCE", "GIC", "arch_timer", "sched_clock", "SBI",
+		"DMI: ", "taint", "Preempt", "preempt", "rcu: ",
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(words); i++)
+		if (strstr(line, words[i]))
+			return true;
+	return false;
+}
+
+static void find_load(void *arg, const struct log_line *line)
+{
+	struct log_reader *r = arg;
+
+	if (line->of_kernel && line->number <= r->last && !strncmp(line->text, "vperfctr: version ", 18))
+		r->loaded = line->number;
+}
+
+/* A compiler's host and user are in the version's line. */
+static void hand_old_line(void *arg, const struct log_line *line)
+{
+	const struct log_reader *r = arg;
+
+	if (!line->of_kernel || line->number > r->last || is_private(line->text) ||
+	    !strncmp(line->text, "Linux version", 13))
+		return;
+	if ((r->loaded >= 0 && line->number >= r->loaded) || is_of_interest(line->text))
+		r->fn(r->arg, line->text);
+}
+
+void read_old_log(const struct self_test *t, void (*fn)(void *arg, const char *line), void *arg)
+{
+	struct log_reader r = { fn, arg, t->log_last, -1 };
 	int fd = open_log();
 
 	if (fd < 0)
 		return;
-	scan_log(fd, t->log_last, fn, arg);
+	scan_log(fd, -1, find_load, &r);
+	lseek(fd, 0, SEEK_SET);
+	scan_log(fd, -1, hand_old_line, &r);
+	close(fd);
+}
+
+static void hand_line(void *arg, const struct log_line *line)
+{
+	const struct log_reader *r = arg;
+
+	r->fn(r->arg, line->text);
+}
+
+void read_log(const struct self_test *t, void (*fn)(void *arg, const char *line), void *arg)
+{
+	struct log_reader r = { fn, arg, -1, -1 };
+	int fd = open_log();
+
+	if (fd < 0)
+		return;
+	scan_log(fd, t->log_last, hand_line, &r);
 	close(fd);
 }

@@ -13,13 +13,14 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "output.h"
 #include "checks.h"
 
-/* Seconds for one check.  The longest takes two on an idle machine. */
-#define CHECK_LIMIT	60
+/* The longest takes two seconds on an idle machine. */
+unsigned int check_limit = 60;
 
 static const struct check *const all_checks[] = {
 	register_checks, count_checks, counting_register_checks, interrupt_checks, other_checks,
@@ -35,25 +36,38 @@ static void run_in_child(struct self_test *t, const struct check *check)
 	t->outcome = jumped ? (enum outcome)(jumped - 1) : check->run(t);
 	/* The counters still are as the check has left them.  perfex has written its lines. */
 	if (t->report && t->outcome == FAILED) {
-		describe_failure(t, t->report, check->name);
+		describe_failure(t, t->report, check->name, sched_getcpu());
 		fflush(t->report);
 	}
 	_exit(0);
 }
 
-/* Return: false if the child did not end in time; it has been killed then. */
-static bool await_child(pid_t pid, int *wstatus)
+/*
+ * Kill the child if it does not end in time.  Its counters are as it has left them until then.
+ * Return: whether it ended
+ */
+static bool await_child(struct self_test *t, const struct check *check, pid_t pid, int *wstatus)
 {
 	unsigned int ms;
 
-	for (ms = 0; ms < CHECK_LIMIT * 1000; ms += 10) {
+	for (ms = 0; ms < check_limit * 1000; ms += 10) {
 		if (waitpid(pid, wstatus, WNOHANG) == pid)
 			return true;
 		poll(NULL, 0, 10);
 	}
+	if (t->report)
+		describe_failure(t, t->report, check->name, t->cpu);
 	kill(pid, SIGKILL);
 	waitpid(pid, wstatus, 0);
 	return false;
+}
+
+/* The kernel has stopped the counters of the child: what is left may say why. */
+static void end_by_signal(struct self_test *t, const struct check *check, int sig)
+{
+	if (t->report)
+		describe_failure(t, t->report, check->name, t->cpu);
+	t->outcome = failed(t, "signal %d (%s) ended the check", sig, strsignal(sig));
 }
 
 static void run_check(struct self_test *t, const struct check *check)
@@ -63,16 +77,16 @@ static void run_check(struct self_test *t, const struct check *check)
 
 	*t->text = '\0';
 	t->outcome = FAILED;
+	t->cpu = -1;
 	pid = fork();
 	if (!pid)
 		run_in_child(t, check);
 	if (pid < 0)
 		t->outcome = failed(t, "the check cannot be started: %s", strerror(errno));
-	else if (!await_child(pid, &wstatus))
-		t->outcome = failed(t, "the check did not end in %d seconds", CHECK_LIMIT);
+	else if (!await_child(t, check, pid, &wstatus))
+		t->outcome = failed(t, "the check did not end in %u seconds", check_limit);
 	else if (WIFSIGNALED(wstatus))
-		t->outcome = failed(t, "signal %d (%s) ended the check", WTERMSIG(wstatus),
-				    strsignal(WTERMSIG(wstatus)));
+		end_by_signal(t, check, WTERMSIG(wstatus));
 }
 
 /* ---- output ------------------------------------------------------------------------- */
@@ -230,14 +244,25 @@ void self_test_list(FILE *f)
 				check->on_request ? " (only if named)" : "");
 }
 
+static double seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
 static void do_check(struct self_test *t, const struct check *check, FILE *out, enum style style,
 		     unsigned int *nr)
 {
+	double begin;
+
 	if (t->report) {
 		fprintf(t->report, "begin\t%s\n", check->name);
 		sync_report(t->report);
 	}
 	show_progress(check);
+	begin = seconds();
 	run_check(t, check);
 	clear_progress();
 	nr[t->outcome]++;
@@ -245,13 +270,20 @@ static void do_check(struct self_test *t, const struct check *check, FILE *out, 
 	fflush(out);
 	if (t->report) {
 		fprintf(t->report, "%s\t%s\t%s\n", outcome_name[t->outcome], check->name, t->text);
+		fprintf(t->report, "duration\t%s\t%.2f\n", check->name, seconds() - begin);
 		sync_report(t->report);
 	}
 }
 
 static void report_log_line(void *report, const char *line)
 {
-	fprintf(report, "log\t%s\n", line);
+	if (!is_private(line))
+		fprintf(report, "log\t%s\n", line);
+}
+
+static void report_old_line(void *report, const char *line)
+{
+	fprintf(report, "log before\t%s\n", line);
 }
 
 static void print_summary(FILE *f, enum style style, const unsigned int *nr)
@@ -275,6 +307,10 @@ static int run_checks(struct self_test *t, const char *names, FILE *out, enum st
 			if (is_chosen(check, names))
 				do_check(t, check, out, style, nr);
 	print_summary(out, style, nr);
+	if (t->report) {
+		fputs("summary\t", t->report);
+		print_summary(t->report, STYLE_TEXT, nr);
+	}
 	return nr[FAILED] ? 1 : 0;
 }
 
@@ -288,6 +324,9 @@ static int begin_report(struct self_test *t, struct output *report, const char *
 	t->report = report->f;
 	describe_machine(t, t->report);
 	describe_registers(t, t->report, "before");
+	if (*t->log_error)
+		fprintf(t->report, "log\tcannot be read: %s\n", t->log_error);
+	read_old_log(t, report_old_line, t->report);
 	err = output_publish(report);
 	if (!err)
 		return 0;
