@@ -73,9 +73,16 @@ _perfex_value()
     --export)
         mapfile -t COMPREPLY < <(compgen -P "$prefix" -W "svg folded pprof firefox perf" -- "$value")
         ;;
-    --self-test)
+    --self-test|--checks)
         compopt -o nospace
         _perfex_last "$("$perfex" --self-test=help 2> /dev/null | cut -d ' ' -f 1)"
+        ;;
+    --call-graph)
+        mapfile -t COMPREPLY < <(compgen -P "$prefix" -W "fp dwarf caller callee" -- "$value")
+        ;;
+    --symfs)
+        compopt -o filenames
+        mapfile -t COMPREPLY < <(compgen -P "$prefix" -d -- "$value")
         ;;
     --user)
         mapfile -t COMPREPLY < <(compgen -P "$prefix" -u -- "$value")
