@@ -54,12 +54,13 @@ static int reserve_for_threads(void)
 
 	if (hardware_sets)
 		return -EBUSY;
-	err = vperfctr_watch_switches();
-	if (err)
-		return err;
+	/* First: a refusal must not patch a tracepoint.  No state counts before the return. */
 	err = perfctr_cpu_reserve();
 	if (err)
-		unwatch_later();
+		return err;
+	err = vperfctr_watch_switches();
+	if (err)
+		perfctr_cpu_release();
 	return err;
 }
 
