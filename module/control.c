@@ -5,6 +5,8 @@
  */
 #include <linux/bitops.h>
 #include <linux/cpumask.h>
+#include <linux/err.h>
+#include <linux/file.h>
 #include <linux/gfp.h>
 #include <linux/overflow.h>
 #include <linux/sched.h>
@@ -19,6 +21,7 @@
 #include "compat/compiler.h"
 #include "control.h"
 #include "family.h"
+#include "files.h"
 #include "overflow.h"
 #include "permission.h"
 #include "remote.h"
@@ -510,9 +513,6 @@ static int attach_with_control(struct task_struct *task, struct vperfctr_state *
 {
 	int err = 0;
 
-	/* A new state has no ring. */
-	if (change->header.flags & VPERFCTR_CONTROL_RING)
-		return -EINVAL;
 	if (perfctr_nrctrs(&change->control))
 		err = vperfctr_get_hardware(st);
 	if (!err)
@@ -526,15 +526,42 @@ static int attach_with_control(struct task_struct *task, struct vperfctr_state *
 	return err;
 }
 
+/* Refuse a copied control of a new state, where that does not depend on the state. */
+static int check_first_control(const struct change *change)
+{
+	/* A new state has no ring. */
+	if (change->header.flags & VPERFCTR_CONTROL_RING)
+		return -EINVAL;
+	return perfctr_nrctrs(&change->control) ? vperfctr_may_get_hardware() : 0;
+}
+
+static int open_with_change(struct task_struct *task, const struct vperfctr_open *req,
+			    struct change *change, struct file **file)
+{
+	struct vperfctr_state *st;
+	int err = check_first_control(change);
+
+	if (err)
+		return err;
+	st = vperfctr_make_opened(req, file);
+	if (IS_ERR(st))
+		return PTR_ERR(st);
+	err = attach_with_control(task, st, change);
+	if (err)
+		fput(*file);
+	vperfctr_put(st);
+	return err;
+}
+
 /*
- * Attach a new state to a thread, and set its control.  All checks that need no thread
- * come first: attaching to another thread stops the machine.
+ * Make a state, attach it to a thread, and set its control.  All checks that need no state come
+ * first, then those that need no thread: attaching to another thread stops the machine.
  *
- * Context: may sleep.
- * Return: 0, or an error of VPERFCTR_OPEN.
+ * Context: may sleep; vperfctr_may_attach() has allowed it.
+ * Return: 0, and the state's file; or an error of VPERFCTR_OPEN.
  */
-int vperfctr_open_with_control(struct task_struct *task, struct vperfctr_state *st,
-			       const struct vperfctr_control __user *arg)
+int vperfctr_open_with_control(struct task_struct *task, const struct vperfctr_open *req,
+			       struct file **file)
 {
 	struct change on_stack __uninitialized, *change;
 	int err;
@@ -542,12 +569,10 @@ int vperfctr_open_with_control(struct task_struct *task, struct vperfctr_state *
 	change = vperfctr_get_room(&on_stack, sizeof(on_stack));
 	if (!change)
 		return -ENOMEM;
-	err = vperfctr_may_attach(task, st->observer);
-	if (!err) {
-		err = vperfctr_get_control(&change->header, &change->control, arg) ?:
-		      attach_with_control(task, st, change);
-		vperfctr_put_kinds(change->control.kinds);
-	}
+	err = vperfctr_get_control(&change->header, &change->control,
+				   perfctr_user_ptr(req->control)) ?:
+	      open_with_change(task, req, change, file);
+	vperfctr_put_kinds(change->control.kinds);
 	vperfctr_put_room(change);
 	return err;
 }

@@ -12,8 +12,8 @@ bool vperfctr_may_clock_kernel(const struct vperfctr_control *header);
 bool vperfctr_can_count(const struct perfctr_cpu_control *control, int cpu);
 bool vperfctr_is_restricted(const struct perfctr_cpu_control *control);
 int vperfctr_control(struct vperfctr_state *st, const struct vperfctr_control __user *arg);
-int vperfctr_open_with_control(struct task_struct *task, struct vperfctr_state *st,
-			       const struct vperfctr_control __user *arg);
+int vperfctr_open_with_control(struct task_struct *task, const struct vperfctr_open *req,
+			       struct file **file);
 int vperfctr_suspend(struct vperfctr_state *st);
 int vperfctr_resume(struct vperfctr_state *st);
 int vperfctr_unlink(struct vperfctr_state *st);

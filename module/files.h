@@ -8,6 +8,7 @@
 struct file;
 struct task_struct;
 struct vm_area_struct;
+struct vperfctr_open;
 struct vperfctr_state;
 
 /* file.c */
@@ -18,6 +19,7 @@ int vperfctr_check_vma(struct vm_area_struct *vma);
 int vperfctr_map_ring(struct vperfctr_state *st, struct vm_area_struct *vma);
 
 /* ioctl.c */
+struct vperfctr_state *vperfctr_make_opened(const struct vperfctr_open *req, struct file **file);
 long vperfctr_dev_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
 
 #endif /* VPERFCTR_FILES_H */

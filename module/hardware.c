@@ -78,6 +78,16 @@ void vperfctr_hardware_exit(void)
 	vperfctr_unwatch_switches();
 }
 
+/*
+ * Refuse early what vperfctr_get_hardware() will refuse because CPUs are counted.
+ *
+ * Return: 0 or -EBUSY; either may be outdated at once.
+ */
+int vperfctr_may_get_hardware(void)
+{
+	return READ_ONCE(hardware_sets) ? -EBUSY : 0;
+}
+
 /* ---- shares --------------------------------------------------------------- */
 
 /*
@@ -195,12 +205,14 @@ int vperfctr_get_cpu_hardware(struct vperfctr_cpus_holder *holder, perfctr_ihand
 	else if (!hardware_sets)
 		err = perfctr_cpu_reserve();
 	/* No state of a thread can overflow while there are sets, nor the other way round. */
-	if (!err && !hardware_sets++) {
+	if (!err && !hardware_sets) {
 		perfctr_cpu_set_ihandler(ihandler);
 		vperfctr_report_holder();
 	}
-	if (!err)
+	if (!err) {
+		WRITE_ONCE(hardware_sets, hardware_sets + 1);
 		vperfctr_hold_cpus(holder);
+	}
 	mutex_unlock(&hardware_mutex);
 	return err;
 }
@@ -214,7 +226,8 @@ void vperfctr_release_cpu_hardware(struct vperfctr_cpus_holder *holder)
 {
 	vperfctr_unhold_cpus(holder);
 	mutex_lock(&hardware_mutex);
-	if (!--hardware_sets) {
+	WRITE_ONCE(hardware_sets, hardware_sets - 1);
+	if (!hardware_sets) {
 		perfctr_cpu_set_ihandler(vperfctr_handle_overflow);
 		perfctr_cpu_release();
 	}

@@ -186,39 +186,61 @@ static int vperfctr_kind_cpus_ioctl(struct vperfctr_kind_cpus __user *arg)
 }
 
 /*
- * Make a state, attach it to the thread, and set its control if there is one.  Descriptor
- * and file come first, so that nothing else can fail after the attachment.
+ * Make the state of an OPEN, and its file, so that nothing else can fail after the attachment.
+ *
+ * Context: may sleep; all that can be refused without the state has been.  The first state of the
+ * system patches the kernel's code.
+ * Return: the state, with one reference, or an ERR_PTR().
  */
-static int create_state(struct task_struct *task, const struct vperfctr_open *req, int fd)
+struct vperfctr_state *vperfctr_make_opened(const struct vperfctr_open *req, struct file **file)
 {
-	struct vperfctr_state *st;
-	struct file *file;
-	int err;
+	struct vperfctr_state *st = vperfctr_state_create(NULL, GFP_KERNEL);
 
-	if ((req->flags & VPERFCTR_OPEN_LOCKED) && task == current)
-		return -EINVAL;
-	st = vperfctr_state_create(NULL, GFP_KERNEL);
 	if (IS_ERR(st))
-		return PTR_ERR(st);
+		return st;
 	if (req->flags & VPERFCTR_OPEN_LOCKED)
 		st->may_change = NULL;
 	st->observer = req->flags & VPERFCTR_OPEN_OBSERVER;
 	/* OPEN finds no observer's state: no call could end one without a descriptor. */
 	if (req->flags & (VPERFCTR_OPEN_TRANSIENT | VPERFCTR_OPEN_OBSERVER))
 		set_bit(STATE_TRANSIENT, &st->bits);
-
-	file = vperfctr_file(st);
-	err = PTR_ERR_OR_ZERO(file);
-	if (!err) {
-		err = req->control ?
-		      vperfctr_open_with_control(task, st, perfctr_user_ptr(req->control)) :
-		      vperfctr_open_thread(task, true, &st);
-		if (err)
-			fput(file);
-		else
-			fd_install(fd, file);
+	*file = vperfctr_file(st);
+	if (IS_ERR(*file)) {
+		vperfctr_put(st);
+		return ERR_CAST(*file);
 	}
+	return st;
+}
+
+static int open_without_control(struct task_struct *task, const struct vperfctr_open *req,
+				struct file **file)
+{
+	struct vperfctr_state *st = vperfctr_make_opened(req, file);
+	int err;
+
+	if (IS_ERR(st))
+		return PTR_ERR(st);
+	err = vperfctr_open_thread(task, true, &st);
+	if (err)
+		fput(*file);
 	vperfctr_put(st);
+	return err;
+}
+
+/* Make a state, attach it to the thread, and set its control if there is one. */
+static int create_state(struct task_struct *task, const struct vperfctr_open *req, int fd)
+{
+	struct file *file;
+	int err;
+
+	if ((req->flags & VPERFCTR_OPEN_LOCKED) && task == current)
+		return -EINVAL;
+	err = vperfctr_may_attach(task, req->flags & VPERFCTR_OPEN_OBSERVER);
+	if (!err)
+		err = req->control ? vperfctr_open_with_control(task, req, &file) :
+				     open_without_control(task, req, &file);
+	if (!err)
+		fd_install(fd, file);
 	return err;
 }
 

@@ -13,6 +13,7 @@ struct vperfctr_state;
 
 /* hardware.c */
 void vperfctr_hardware_exit(void);
+int vperfctr_may_get_hardware(void);
 int vperfctr_get_hardware(struct vperfctr_state *st);
 int vperfctr_share_hardware(struct vperfctr_state *st);
 void vperfctr_release_hardware(struct vperfctr_state *st);

@@ -232,7 +232,7 @@ START_TEST(failed_open_makes_no_state)
 	ck_assert_int_eq(module_refs(), refs);
 	limit(1);
 	ck_assert_int_ge(try_open_state(VPERFCTR_OPEN_CREAT), 0);
-	assert_errno(try_open_state(VPERFCTR_OPEN_CREAT), EAGAIN);
+	assert_errno(try_open_state(VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_OBSERVER), EAGAIN);
 }
 END_TEST
 
