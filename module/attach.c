@@ -443,7 +443,8 @@ static struct vperfctr_state *make_root(const struct vperfctr_control *header,
 	/* Last: it uses the user's budget, and may wait for that. */
 	if (!err && req->ring) {
 		/* A process that is ending may have no threads any more. */
-		err = vperfctr_ring_create(root, &ring, arg, max(get_nr_threads(a->task), 1));
+		err = vperfctr_ring_create(root, &ring, arg,
+					   a->only ? 1 : max(get_nr_threads(a->task), 1));
 		a->paid = true;
 	}
 	if (err) {
