@@ -187,6 +187,27 @@ void vperfctr_uncharge(struct vperfctr_account *account)
 }
 
 /*
+ * Refuse a ring that the limit of current's user would refuse now.
+ *
+ * Return: 0 or -EAGAIN.
+ */
+int vperfctr_may_charge_ring(u64 kb)
+{
+	unsigned int limit = READ_ONCE(max_ring_kb_per_user), used = 0;
+	kuid_t uid = account_uid();
+	unsigned int bucket = bucket_of(uid);
+	struct vperfctr_account *account;
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(lock_of(bucket), flags);
+	account = find_account(bucket, uid);
+	if (account)
+		used = atomic_read(&account->ring_kb);
+	raw_spin_unlock_irqrestore(lock_of(bucket), flags);
+	return kb > limit || used > limit - kb ? -EAGAIN : 0;
+}
+
+/*
  * Charge the ring of a state that exists.
  *
  * Return: 0, or -EAGAIN if it would exceed the limit.

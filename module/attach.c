@@ -413,6 +413,30 @@ static int attach_to_all(struct attach *a)
 
 /* ---- the call ----------------------------------------------------------- */
 
+/* Take what the root and its members count by.  Return: 0 or an errno. */
+static int get_shares(struct vperfctr_state *root, const struct vperfctr_control *header,
+		      const struct perfctr_cpu_control *control)
+{
+	int err = 0;
+
+	if (perfctr_nrctrs(control))
+		err = vperfctr_get_hardware(root);
+	if (STATE_ON_RT && !err && (header->flags & VPERFCTR_CONTROL_INHERIT))
+		err = vperfctr_get_spares(root);
+	return err;
+}
+
+/* Make the ring, and pay for the first stops in the same wait. */
+static int make_ring(struct vperfctr_state *root, const struct vperfctr_ring *req,
+		     struct vperfctr_ring __user *arg, struct attach *a)
+{
+	/* A process that is ending may have no threads any more. */
+	unsigned int nrthreads = a->only ? 1 : max(get_nr_threads(a->task), 1);
+
+	a->paid = true;
+	return vperfctr_ring_create(root, req, arg, nrthreads);
+}
+
 /*
  * Make the root of the set, which never has an owner.
  *
@@ -428,6 +452,11 @@ static struct vperfctr_state *make_root(const struct vperfctr_control *header,
 	int err;
 
 	err = req->ring ? vperfctr_ring_get(&ring, arg) : 0;
+	/* The first state of the system patches the kernel's code: refuse before that. */
+	if (!err && perfctr_nrctrs(control))
+		err = vperfctr_may_get_hardware();
+	if (!err && req->ring)
+		err = vperfctr_ring_may_charge(&ring);
 	if (err)
 		return ERR_PTR(err);
 	root = vperfctr_state_create(NULL, GFP_KERNEL);
@@ -436,16 +465,16 @@ static struct vperfctr_state *make_root(const struct vperfctr_control *header,
 	if (req->flags & VPERFCTR_ATTACH_LOCKED)
 		root->may_change = NULL;	/* the members inherit it */
 	vperfctr_overflow_attach(root);
-	if (perfctr_nrctrs(control))
-		err = vperfctr_get_hardware(root);
-	if (STATE_ON_RT && !err && (header->flags & VPERFCTR_CONTROL_INHERIT))
-		err = vperfctr_get_spares(root);
-	/* Last: it uses the user's budget, and may wait for that. */
-	if (!err && req->ring) {
-		/* A process that is ending may have no threads any more. */
-		err = vperfctr_ring_create(root, &ring, arg,
-					   a->only ? 1 : max(get_nr_threads(a->task), 1));
-		a->paid = true;
+	/* First: the user's limit may refuse it, and to take the hardware costs others. */
+	if (req->ring)
+		err = vperfctr_ring_charge(root, &ring, arg);
+	if (!err) {
+		err = get_shares(root, header, control);
+		/* Last: it uses the user's budget, and may wait for that. */
+		if (req->ring && !err)
+			err = make_ring(root, &ring, arg, a);
+		else if (req->ring)
+			vperfctr_ring_uncharge(root, &ring);
 	}
 	if (err) {
 		vperfctr_put(root);

@@ -675,6 +675,7 @@ static int set_ring(struct vperfctr_cpus *set, struct vperfctr_ring __user *arg)
 	err = make_root(set);
 	mutex_unlock(&set->lock);
 	/* A large ring may have to wait for the user's budget of stops. */
+	err = err ?: vperfctr_ring_charge(set->root, &req, arg);
 	return err ?: vperfctr_ring_create(set->root, &req, arg, 0);
 }
 

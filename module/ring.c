@@ -850,35 +850,56 @@ static int create_charged(struct vperfctr_state *st, const struct vperfctr_ring 
 }
 
 /*
- * Make the ring of a state by a copied request.  `nrthreads`: the caller will also stop the
- * machine, to visit that many threads, and this call pays for that in the same wait; 0: it will
- * not.
+ * Refuse early what vperfctr_ring_charge() will refuse for a new state of the caller.
  *
- * A request that the user's limit refuses costs nothing.  All others use the budget
- * before there is any memory: a caller that fails later has paid for its end.
+ * Return: 0 or -EAGAIN; the answer may change at once.
+ */
+int vperfctr_ring_may_charge(const struct vperfctr_ring *req)
+{
+	return vperfctr_may_charge_ring(charge_of(req));
+}
+
+/*
+ * Charge the ring of a state by a copied request, and refuse what can be refused at no cost.  The
+ * caller must use vperfctr_ring_create() then, or give it up by vperfctr_ring_uncharge().
  *
- * Context: may sleep; nothing has been done that a restart of the call would repeat.
+ * Context: may sleep.
  * Return: 0, or an error of VPERFCTR_RING.
  */
-int vperfctr_ring_create(struct vperfctr_state *st, const struct vperfctr_ring *req,
-			 struct vperfctr_ring __user *arg, unsigned int nrthreads)
+int vperfctr_ring_charge(struct vperfctr_state *st, const struct vperfctr_ring *req,
+			 struct vperfctr_ring __user *arg)
 {
-	u64 kb = charge_of(req);
-	int err;
-
 	/* Pairs with the store-release in add_ring(). */
 	if (smp_load_acquire(&st->ring))
 		return refuse_second(st->ring, arg);
 	/* Fail before the ring exists, not after. */
-	if (put_sizes(req, arg))
-		return -EFAULT;
-	err = vperfctr_charge_ring(st->account, kb);
-	if (err)
-		return err;
+	return put_sizes(req, arg) ? -EFAULT : vperfctr_charge_ring(st->account, charge_of(req));
+}
+
+void vperfctr_ring_uncharge(struct vperfctr_state *st, const struct vperfctr_ring *req)
+{
 	/* The number of kilobytes fits: the limit is an unsigned int. */
-	err = create_charged(st, req, nrthreads, (unsigned int)kb);
+	vperfctr_uncharge_ring(st->account, (unsigned int)charge_of(req));
+}
+
+/*
+ * Make the ring of a state, for which it has been charged.  `nrthreads`: the caller will also stop
+ * the machine, to visit that many threads, and this call pays for that in the same wait; 0: it
+ * will not.
+ *
+ * The call uses the budget before there is any memory: a caller that fails later has paid for its
+ * end.
+ *
+ * Context: may sleep; nothing has been done that a restart of the call would repeat.
+ * Return: 0, or an error of VPERFCTR_RING; then it is no longer charged.
+ */
+int vperfctr_ring_create(struct vperfctr_state *st, const struct vperfctr_ring *req,
+			 struct vperfctr_ring __user *arg, unsigned int nrthreads)
+{
+	int err = create_charged(st, req, nrthreads, (unsigned int)charge_of(req));
+
 	if (err)
-		vperfctr_uncharge_ring(st->account, (unsigned int)kb);
+		vperfctr_ring_uncharge(st, req);
 	return err == -EEXIST ? refuse_second(st->ring, arg) : err;
 }
 
@@ -887,6 +908,7 @@ int vperfctr_ring(struct vperfctr_state *st, struct vperfctr_ring __user *arg)
 	struct vperfctr_ring req;
 	int err;
 
-	err = vperfctr_check_access(st) ?: vperfctr_ring_get(&req, arg);
+	err = vperfctr_check_access(st) ?: vperfctr_ring_get(&req, arg) ?:
+	      vperfctr_ring_charge(st, &req, arg);
 	return err ?: vperfctr_ring_create(st, &req, arg, 0);
 }
