@@ -81,6 +81,7 @@ void vperfctr_forget_call(struct vperfctr_sampler *sampler, bool clock);
 
 /* records.c */
 size_t vperfctr_records_size(u32 nrsamples);
+int vperfctr_records_try(void);
 int vperfctr_records_begin(struct vperfctr_buffer *ring);
 void vperfctr_records_end(struct vperfctr_buffer *ring);
 void vperfctr_records_continue(struct vperfctr_records *records);

@@ -220,6 +220,22 @@ static void put_probe(void)
 	mutex_unlock(&probe_mutex);
 }
 
+/*
+ * Arm the probe, or learn that it cannot be armed, before a ring with records has a cost.  A ring
+ * that is made soon finds it armed.
+ *
+ * Context: may sleep.
+ * Return: 0 or -EOPNOTSUPP.
+ */
+int vperfctr_records_try(void)
+{
+	int err = get_probe();
+
+	if (!err)
+		put_probe();
+	return err;
+}
+
 /* True if rings can have records on this kernel. */
 bool vperfctr_records_exist(void)
 {

@@ -852,11 +852,16 @@ static int create_charged(struct vperfctr_state *st, const struct vperfctr_ring 
 /*
  * Refuse early what vperfctr_ring_charge() will refuse for a new state of the caller.
  *
- * Return: 0 or -EAGAIN; the answer may change at once.
+ * Context: may sleep.
+ * Return: 0, -EAGAIN or -EOPNOTSUPP; the answer may change at once.
  */
 int vperfctr_ring_may_charge(const struct vperfctr_ring *req)
 {
-	return vperfctr_may_charge_ring(charge_of(req));
+	int err = vperfctr_may_charge_ring(charge_of(req));
+
+	if (!err && (req->flags & VPERFCTR_RING_RECORDS))
+		err = vperfctr_records_try();
+	return err;
 }
 
 /*
@@ -869,11 +874,22 @@ int vperfctr_ring_may_charge(const struct vperfctr_ring *req)
 int vperfctr_ring_charge(struct vperfctr_state *st, const struct vperfctr_ring *req,
 			 struct vperfctr_ring __user *arg)
 {
+	int err;
+
 	/* Pairs with the store-release in add_ring(). */
 	if (smp_load_acquire(&st->ring))
 		return refuse_second(st->ring, arg);
 	/* Fail before the ring exists, not after. */
-	return put_sizes(req, arg) ? -EFAULT : vperfctr_charge_ring(st->account, charge_of(req));
+	if (put_sizes(req, arg))
+		return -EFAULT;
+	err = vperfctr_charge_ring(st->account, charge_of(req));
+	if (err)
+		return err;
+	if (req->flags & VPERFCTR_RING_RECORDS)
+		err = vperfctr_records_try();
+	if (err)
+		vperfctr_ring_uncharge(st, req);
+	return err;
 }
 
 void vperfctr_ring_uncharge(struct vperfctr_state *st, const struct vperfctr_ring *req)
