@@ -148,6 +148,8 @@ struct control_copy {
 	u64 soft;
 	u64 clock_period;
 	struct perfctr_cpu_control control;	/* with a reference to its kinds */
+	/* The caller has set size, ctr_size, ctr and nrkinds. */
+	struct vperfctr_control header;
 };
 
 /* Copy what READ returns of one kind's control.  A state's has room for no more counters. */
@@ -217,48 +219,68 @@ static int put_tables(const struct perfctr_cpu_control *control, void __user *to
 	return err;
 }
 
-static int write_control(const struct control_copy *copy, struct vperfctr_control __user *arg)
+/* Copy what the caller of READ says of the room for the control. */
+static int get_header(struct vperfctr_control *header, const struct vperfctr_control __user *arg)
 {
-	const struct perfctr_cpu_control *control = &copy->control;
-	u32 nrkinds = control->kinds ? control->kinds->nr : 0;
-	struct vperfctr_control header;
 	u32 size;
 	int err;
 
 	err = vperfctr_get_size(arg, CONTROL_SIZE_VER0, &size);
 	if (err)
 		return err;
-	/* The caller has set size, ctr_size, ctr and nrkinds. */
-	header.nrkinds = 0;
+	header->size = size;
+	header->nrkinds = 0;
 	/* The size is not read twice. */
-	if (copy_from_user((u8 *)&header + sizeof(size), (u8 __user *)arg + sizeof(size),
-			   min_t(u32, size, sizeof(header)) - sizeof(size)))
+	if (copy_from_user((u8 *)header + sizeof(size), (u8 __user *)arg + sizeof(size),
+			   min_t(u32, size, sizeof(*header)) - sizeof(size)))
 		return -EFAULT;
-	if (!vperfctr_is_ctr_size(header.ctr_size))
-		return -EINVAL;
-	if (unlikely(nrkinds > 1) && header.ctr && header.nrkinds < nrkinds) {
-		if (size < offsetofend(struct vperfctr_control, nrkinds))
-			return -EOVERFLOW;
-		return put_user(nrkinds, &arg->nrkinds) ? -EFAULT : -EOVERFLOW;
-	}
-	header.size = size;
-	header.flags = copy->flags;
-	header.tsc_on = control->tsc_on;
-	header.nractrs = control->nractrs;
-	header.nrictrs = control->nrictrs;
-	header.si_signo = copy->si_signo;
-	header.preserve = copy->preserve;
-	header.global[0] = control->global[0];
-	header.global[1] = control->global[1];
-	header.kind = nrkinds ? VPERFCTR_ANY_KIND : control->kind;
-	header.soft = copy->soft;
-	header.nrkinds = nrkinds;
-	header.reserved = 0;
-	header.clock_period = copy->clock_period;
-	err = put_struct(arg, size, &header, sizeof(header));
-	if (err || !header.ctr)
+	return vperfctr_is_ctr_size(header->ctr_size) ? 0 : -EINVAL;
+}
+
+static u32 nr_kinds(const struct perfctr_cpu_control *control)
+{
+	return control->kinds ? control->kinds->nr : 0;
+}
+
+/* True if the caller has no room for the counters of all kinds. */
+static bool lacks_kinds(const struct vperfctr_control *header, u32 nrkinds)
+{
+	return unlikely(nrkinds > 1) && header->ctr && header->nrkinds < nrkinds;
+}
+
+/* Say how many kinds there are.  Return: -EOVERFLOW or -EFAULT. */
+static int put_nrkinds(const struct vperfctr_control *header, u32 nrkinds,
+		       struct vperfctr_control __user *arg)
+{
+	if (header->size < offsetofend(struct vperfctr_control, nrkinds))
+		return -EOVERFLOW;
+	return put_user(nrkinds, &arg->nrkinds) ? -EFAULT : -EOVERFLOW;
+}
+
+static int write_control(struct control_copy *copy, struct vperfctr_control __user *arg)
+{
+	const struct perfctr_cpu_control *control = &copy->control;
+	struct vperfctr_control *header = &copy->header;
+	u32 nrkinds = nr_kinds(control);
+	int err;
+
+	header->flags = copy->flags;
+	header->tsc_on = control->tsc_on;
+	header->nractrs = control->nractrs;
+	header->nrictrs = control->nrictrs;
+	header->si_signo = copy->si_signo;
+	header->preserve = copy->preserve;
+	header->global[0] = control->global[0];
+	header->global[1] = control->global[1];
+	header->kind = nrkinds ? VPERFCTR_ANY_KIND : control->kind;
+	header->soft = copy->soft;
+	header->nrkinds = nrkinds;
+	header->reserved = 0;
+	header->clock_period = copy->clock_period;
+	err = put_struct(arg, header->size, header, sizeof(*header));
+	if (err || !header->ctr)
 		return err;
-	return put_tables(control, perfctr_user_ptr(header.ctr), header.ctr_size);
+	return put_tables(control, perfctr_user_ptr(header->ctr), header->ctr_size);
 }
 
 /* All that READ can return, as it is at one moment.  Only what is used is initialized. */
@@ -271,8 +293,29 @@ struct reading {
 	bool with_children;			/* the caller wants them */
 	bool with_members;			/* and those of living descendants */
 	u32 nrctrs;				/* for that many there is room */
+	u32 soft_size;				/* of the caller's structure, if it wants that */
 	struct control_copy *control;		/* NULL: the caller does not want it */
 };
+
+/*
+ * True if write_reading() will refuse, because the caller has too little room.  Then there is all
+ * that it needs to say so, and no CPU is interrupted.
+ *
+ * Context: the control cannot change, as for vperfctr_snapshot().
+ */
+static noinline bool refuse_room(const struct vperfctr_state *st, struct reading *r)
+{
+	const struct perfctr_cpu_control *control = &st->cpu_state.control;
+
+	if (r->nrctrs >= perfctr_nrctrs(control) &&
+	    !(r->control && lacks_kinds(&r->control->header, nr_kinds(control))))
+		return false;
+	r->snap.nrctrs = perfctr_nrctrs(control);
+	r->snap.status = 0;
+	if (r->control)
+		copy_control(st, r->control);
+	return true;
+}
 
 /*
  * Collect what READ returns, in kernel memory.  A write to user space can fault, and user
@@ -283,14 +326,16 @@ static __always_inline int take_reading(struct vperfctr_state *st, struct readin
 	bool own = READ_ONCE(st->owner) == current && likely(!r->with_members);
 	int err = 0;
 
-	if (!own && mutex_lock_killable(&st->lock))
-		return -EINTR;
-	/*
-	 * First: it reports to the status of a set.  A caller without room gets an error, and
-	 * must not interrupt CPUs for that.
-	 */
-	if (unlikely(r->with_members) && vperfctr_has_family(st) &&
-	    r->nrctrs >= perfctr_nrctrs(&st->cpu_state.control))
+	if (!own) {
+		if (mutex_lock_killable(&st->lock))
+			return -EINTR;
+		if (unlikely(refuse_room(st, r))) {
+			mutex_unlock(&st->lock);
+			return 0;
+		}
+	}
+	/* First: it reports to the status of a set. */
+	if (unlikely(r->with_members) && vperfctr_has_family(st))
 		err = vperfctr_read_members(st, r->children, &r->soft_children);
 	vperfctr_snapshot(st, &r->snap);
 	r->children_missed = 0;
@@ -317,13 +362,8 @@ static int write_soft(const struct reading *r, struct vperfctr_soft __user *arg)
 	u64 own[VPERFCTR_NR_SOFT], children[VPERFCTR_NR_SOFT];
 	struct vperfctr_soft soft;
 	unsigned int i;
-	u32 size;
-	int err;
 
-	err = vperfctr_get_size(arg, SOFT_SIZE_VER0, &size);
-	if (err)
-		return err;
-	soft.size = size;
+	soft.size = r->soft_size;
 	soft.reserved = 0;
 	soft.soft = r->soft;
 	vperfctr_soft_fill(r->soft, &r->snap.soft, r->snap.sums[0], own);
@@ -332,7 +372,7 @@ static int write_soft(const struct reading *r, struct vperfctr_soft __user *arg)
 		soft.count[i].own = own[i];
 		soft.count[i].children = children[i];
 	}
-	return put_struct(arg, size, &soft, sizeof(soft));
+	return put_struct(arg, soft.size, &soft, sizeof(soft));
 }
 
 static __always_inline int write_reading(const struct reading *r,
@@ -344,8 +384,13 @@ static __always_inline int write_reading(const struct reading *r,
 	if (req->nrctrs < r->snap.nrctrs)
 		return put_user(r->snap.nrctrs, &arg->nrctrs) ? -EFAULT : -EOVERFLOW;
 	if (r->control) {
-		int err = write_control(r->control, perfctr_user_ptr(req->control));
+		struct vperfctr_control __user *control = perfctr_user_ptr(req->control);
+		u32 nrkinds = nr_kinds(&r->control->control);
+		int err;
 
+		if (lacks_kinds(&r->control->header, nrkinds))
+			return put_nrkinds(&r->control->header, nrkinds, control);
+		err = write_control(r->control, control);
 		if (err)
 			return err;
 	}
@@ -374,6 +419,29 @@ fault:
 	return -EFAULT;
 }
 
+/*
+ * Look at the structures that a request names, before any CPU is interrupted for it.
+ *
+ * Return: 0, an error of VPERFCTR_READ, and then no memory is left.
+ */
+static noinline int get_rooms(const struct vperfctr_read *req, struct reading *r)
+{
+	int err = 0;
+
+	if (req->soft)
+		err = vperfctr_get_size(perfctr_user_ptr(req->soft), SOFT_SIZE_VER0, &r->soft_size);
+	if (err || !req->control)
+		return err;
+	r->control = kmalloc(sizeof(*r->control), GFP_KERNEL);
+	if (!r->control)
+		return -ENOMEM;
+	r->control->control.kinds = NULL;
+	err = get_header(&r->control->header, perfctr_user_ptr(req->control));
+	if (err)
+		kfree(r->control);
+	return err;
+}
+
 static __always_inline int read_as(struct vperfctr_state *st, const struct vperfctr_read *req,
 				   struct vperfctr_read __user *arg, u32 role)
 {
@@ -384,11 +452,10 @@ static __always_inline int read_as(struct vperfctr_state *st, const struct vperf
 	r.with_members = req->flags & VPERFCTR_READ_MEMBERS;
 	r.nrctrs = req->nrctrs;
 	r.control = NULL;
-	if (unlikely(req->control)) {
-		r.control = kmalloc(sizeof(*r.control), GFP_KERNEL);
-		if (!r.control)
-			return -ENOMEM;
-		r.control->control.kinds = NULL;
+	if (unlikely(req->control || req->soft)) {
+		err = get_rooms(req, &r);
+		if (err)
+			return err;
 	}
 	err = take_reading(st, &r);
 	if (!err) {
