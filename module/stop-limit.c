@@ -103,6 +103,18 @@ static s64 use_budget(kuid_t uid, u64 price, struct budget **new)
 	return 0;
 }
 
+/* Return the price of n / `per_stop` stops, in ns.  If both parameters are 1, n * ns can wrap. */
+static u64 price_of(u64 n, u32 per_stop, unsigned int rate)
+{
+	u32 rest, ns = NSEC_PER_SEC / rate;
+	u64 whole = div_u64_rem(n, per_stop, &rest);
+
+	return whole * ns + div_u64((u64)rest * ns, per_stop);
+}
+
+/* A wait of weeks has more jiffies than a long of 32 bits, so it is made in parts. */
+#define MAX_WAIT	(10LL * NSEC_PER_SEC)
+
 /*
  * Wait until the user of this account may use n / `per_stop` stops, and use them.  Users that
  * may count the whole system are not limited.
@@ -121,7 +133,7 @@ static int wait_for_budget(const struct vperfctr_account *account, u64 n, u32 pe
 	for (;;) {
 		mutex_lock(&budgets_mutex);
 		wait = use_budget(vperfctr_account_uid(account),
-				  div_u64(n * (NSEC_PER_SEC / rate), per_stop), &new);
+				  price_of(n, per_stop, rate), &new);
 		mutex_unlock(&budgets_mutex);
 		if (wait == -ENOMEM) {
 			/* Without the mutex: the reclaim of a full memory cgroup takes long. */
@@ -131,7 +143,7 @@ static int wait_for_budget(const struct vperfctr_account *account, u64 n, u32 pe
 		}
 		if (wait <= 0)
 			break;
-		schedule_timeout_interruptible(nsecs_to_jiffies(wait) + 1);
+		schedule_timeout_interruptible(nsecs_to_jiffies(min(wait, MAX_WAIT)) + 1);
 		if (signal_pending(current)) {
 			wait = -ERESTARTSYS;
 			break;
