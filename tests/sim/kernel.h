@@ -740,6 +740,7 @@ void msleep(unsigned int msecs);
 /* A thousandth of the time, in which other tasks make some hundred steps. */
 #define usleep_range(min, max)	({ might_sleep(); sim_sleep_on(NULL, sim_ns() + (min)); })
 long schedule_timeout_interruptible(long timeout);
+long schedule_timeout_killable(long timeout);
 
 enum hrtimer_restart { HRTIMER_NORESTART, HRTIMER_RESTART };
 enum hrtimer_mode { HRTIMER_MODE_REL_PINNED_HARD, HRTIMER_MODE_ABS_PINNED_HARD };
@@ -822,6 +823,7 @@ typedef unsigned int gfp_t;
 #define SLAB_HWCACHE_ALIGN	0
 struct kmem_cache;
 void *sim_alloc(size_t size, gfp_t gfp, const char *file, int line);
+void *sim_vmalloc(size_t size, gfp_t gfp, const char *file, int line);
 void sim_free(const void *p);
 #define kmalloc(size, gfp)	sim_alloc(size, gfp, __FILE__, __LINE__)
 #define kzalloc(size, gfp)	sim_alloc(size, (gfp) | __GFP_ZERO, __FILE__, __LINE__)
@@ -832,7 +834,7 @@ void sim_free(const void *p);
 #define kvzalloc(size, gfp)	kzalloc(size, gfp)
 #define kfree(p)		sim_free(p)
 #define kvfree(p)		vfree(p)
-#define __vmalloc(size, gfp)	sim_alloc(PAGE_ALIGN(size), gfp, __FILE__, __LINE__)
+#define __vmalloc(size, gfp)	sim_vmalloc(PAGE_ALIGN(size), gfp, __FILE__, __LINE__)
 #define vfree(p)		({ might_sleep(); sim_not_realtime("vmalloc()'s memory"); sim_free(p); })
 void sim_not_realtime(const char *what);
 #define get_zeroed_page(gfp)	((unsigned long)sim_alloc(PAGE_SIZE, (gfp) | __GFP_ZERO, __FILE__, __LINE__))

@@ -1845,12 +1845,14 @@ static void migrate_one(void)
 void preempt_notifier_inc(void)
 {
 	might_sleep();
+	sim_costs.patches++;
 	sim_notifiers_on = ++notifier_users;
 }
 
 void preempt_notifier_dec(void)
 {
 	might_sleep();
+	sim_costs.patches++;
 	sim_require(notifier_users, "preempt_notifier_dec() without inc");
 	sim_notifiers_on = --notifier_users;
 }

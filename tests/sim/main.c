@@ -253,7 +253,8 @@ static bool is_long(const struct scenario *s)
 static bool is_exact(const struct scenario *s)
 {
 	static const char *const names[] = {
-		"real", "real_exit_mm_first", "refusals", "attach_pieces", "attach_unlinked",
+		"real", "real_exit_mm_first", "refusals", "refusals_alone", "refusals_in_guest",
+		"attach_price", "attach_pieces", "attach_unlinked",
 		"attach_beyond_room", "beside_attach", "beside_users", "beside_leavers",
 	};
 	unsigned int i;

@@ -3,7 +3,7 @@
 #include "scenarios.h"
 #include "hardware.h"
 
-extern unsigned int *const sim_param_max_ring_kb_per_user;
+extern unsigned int *const sim_param_max_ring_kb_per_user, *const sim_param_max_states_per_user;
 
 #define must(call)	sim_must(call)
 
@@ -76,8 +76,9 @@ void sim_huge_ring(void)
 extern unsigned int *const sim_param_max_stops_per_second;
 
 /*
- * A call that is refused stops no CPU, interrupts none, and waits for no budget.  The device's
- * calls have the descriptor -1.
+ * A call that is refused stops no CPU, interrupts none, changes none of the kernel's code, and
+ * waits for no budget.  It neither takes the hardware nor makes a state or a ring, as their end
+ * would have a cost, too.  The device's calls have the descriptor -1.
  */
 static void refuse(const char *what, int fd, unsigned int cmd, void *arg, int err)
 {
@@ -88,6 +89,10 @@ static void refuse(const char *what, int fd, unsigned int cmd, void *arg, int er
 	sim_require(ret == err, "%s: %ld", what, ret);
 	sim_require(sim_costs.stops == before.stops, "%s: the machine is stopped", what);
 	sim_require(sim_costs.interrupts == before.interrupts, "%s: a CPU is interrupted", what);
+	sim_require(sim_costs.patches == before.patches, "%s: the kernel's code is changed", what);
+	sim_require(sim_costs.states == before.states, "%s: a state is made", what);
+	sim_require(sim_costs.large_allocs == before.large_allocs, "%s: a ring is made", what);
+	sim_require(sim_costs.reservations == before.reservations, "%s: the hardware is taken", what);
 	sim_require(sim_ns() - began < NSEC_PER_MSEC, "%s: waits %llu ns", what, sim_ns() - began);
 }
 
@@ -272,6 +277,274 @@ void sim_refusals(void)
 	cpus_are_counted = false;
 	user_wait(sim_process("is refused", 1000, be_refused, NULL));
 	*sim_param_max_stops_per_second = rate;
+}
+
+/* ---- where nothing else counts --------------------------------------------------------------- */
+
+/* The first state of the system would change the kernel's code, and the first control take the counters. */
+static void refuse_first_states(struct task_struct *other)
+{
+	struct vperfctr_control control;
+	struct vperfctr_ctr ctr;
+	struct vperfctr_open req = {
+		.size = sizeof(req), .flags = VPERFCTR_OPEN_CREAT, .tid = other->pid,
+	};
+
+	refuse("OPEN of a thread that is not stopped", -1, VPERFCTR_OPEN, &req, -EPERM);
+	sim_fill_control(&control, &ctr, 0);
+	req.control = (unsigned long)&control;
+	refuse("OPEN of it with a control", -1, VPERFCTR_OPEN, &req, -EPERM);
+	req.tid = 0;
+	control.nractrs = 100;
+	refuse("OPEN with a wrong control", -1, VPERFCTR_OPEN, &req, -EINVAL);
+	sim_fill_control(&control, &ctr, VPERFCTR_CONTROL_RING);
+	control.clock_period = 1000000;
+	control.nractrs = 0;
+	refuse("OPEN with a ring", -1, VPERFCTR_OPEN, &req, -EINVAL);
+	sim_fill_control(&control, &ctr, 0);
+	req.flags |= VPERFCTR_OPEN_LOCKED;
+	refuse("OPEN_LOCKED of the caller", -1, VPERFCTR_OPEN, &req, -EINVAL);
+}
+
+static void refuse_first_attach(struct attachment *a, struct task_struct *other)
+{
+	fill_attach(a, other, true, true);
+	refuse("ATTACH with a ring above the limit", -1, VPERFCTR_ATTACH, &a->req, -EAGAIN);
+	fill_attach(a, other, true, false);
+	a->ring.flags = VPERFCTR_RING_RECORDS;
+	sim_failures.probe = true;
+	refuse("ATTACH with records that cannot be had", -1, VPERFCTR_ATTACH, &a->req, -EOPNOTSUPP);
+	sim_failures.probe = false;
+	a->ring.flags = 0;
+	a->control.nrictrs = 100;
+	refuse("ATTACH with a wrong control", -1, VPERFCTR_ATTACH, &a->req, -EINVAL);
+	fill_attach(a, other, false, false);
+	a->req.tid = current->pid;
+	refuse("ATTACH without a proof", -1, VPERFCTR_ATTACH, &a->req, -ESRCH);
+}
+
+static void refuse_records(int fd)
+{
+	struct vperfctr_ring ring = a_ring(false);
+
+	sim_failures.probe = true;
+	ring.flags = VPERFCTR_RING_RECORDS;
+	refuse("records that cannot be had", fd, VPERFCTR_RING, &ring, -EOPNOTSUPP);
+	sim_failures.probe = false;
+}
+
+/* Another user of the counters keeps them.  In a virtual machine, a probe tells of switches. */
+static void refuse_reserved(int fd)
+{
+	struct attachment a = { };
+	long ret;
+
+	sim_failures.reserved = true;
+	fill_attach(&a, current, false, false);
+	a.control.flags = 0;
+	refuse("CONTROL without the hardware", fd, VPERFCTR_CONTROL, &a.control, -EBUSY);
+	fill_attach(&a, current, true, false);
+	a.req.flags = VPERFCTR_ATTACH_OBSERVER;
+	a.req.mem_fd = must(user_open_mem(current));
+	ret = user_device_ioctl(VPERFCTR_ATTACH, &a.req);
+	sim_require(ret == -EBUSY, "ATTACH with a ring, without the hardware: %ld", ret);
+	user_close(a.req.mem_fd);
+	sim_failures.reserved = false;
+}
+
+/* Nothing is charged for what was refused: all that the limits leave can be had. */
+static void use_limits(int fd)
+{
+	unsigned int kb = *sim_param_max_ring_kb_per_user, states = *sim_param_max_states_per_user;
+	struct vperfctr_ring ring = a_ring(false);
+	int observer;
+
+	*sim_param_max_states_per_user = 2;
+	observer = sim_open(0, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_OBSERVER);
+	sim_require(observer >= 0, "a second state: %d", observer);
+	sim_require(sim_open(0, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_OBSERVER) == -EAGAIN,
+		    "there are three states");
+	user_close(observer);
+	*sim_param_max_states_per_user = states;
+	*sim_param_max_ring_kb_per_user = 2 * PAGE_SIZE / 1024;
+	must(user_ioctl(fd, VPERFCTR_RING, &ring));
+	*sim_param_max_ring_kb_per_user = kb;
+}
+
+/* The owner counts on another CPU.  A read would interrupt it. */
+static void refuse_reads(void *arg)
+{
+	int fd = *(int *)arg;
+	struct sim_counts c;
+	struct vperfctr_control control = { .size = sizeof(control) };
+	struct vperfctr_soft soft = { .size = 8 };
+
+	c.read = (struct vperfctr_read) { .size = sizeof(c.read) };
+	refuse("READ without room", fd, VPERFCTR_READ, &c.read, -EOVERFLOW);
+	sim_require(c.read.nrctrs == 1, "READ says that it needs %u counters", c.read.nrctrs);
+	c.read.control = (unsigned long)&control;
+	refuse("READ of a control of no size", fd, VPERFCTR_READ, &c.read, -EINVAL);
+	control.ctr_size = sizeof(struct vperfctr_ctr);
+	control.ctr = (unsigned long)&control;
+	refuse("READ without room for kinds", fd, VPERFCTR_READ, &c.read, -EOVERFLOW);
+	sim_require(control.nrkinds == 2, "READ says that it needs %u kinds", control.nrkinds);
+	c.read.control = 0;
+	c.read.soft = (unsigned long)&soft;
+	refuse("READ of software counters of no size", fd, VPERFCTR_READ, &c.read, -EINVAL);
+}
+
+static void count_while_read(int fd)
+{
+	struct task_struct *reader;
+	struct attachment a = { };
+	unsigned int i;
+
+	fill_attach(&a, current, false, false);
+	a.control.flags = 0;
+	must(user_ioctl(fd, VPERFCTR_CONTROL, &a.control));
+	reader = user_fork("reads", refuse_reads, &fd);
+	for (i = 0; i < 100; i++)
+		user_work(20);
+	user_wait(reader);
+}
+
+static void be_refused_alone(void *arg)
+{
+	struct task_struct *other = user_fork("works", work_until_told, NULL), *counter;
+	struct attachment a = { };
+	struct sim_costs before;
+	int fd;
+
+	a.req.mem_fd = must(user_open_mem(other));
+	refuse_first_states(other);
+	refuse_first_attach(&a, other);
+	counter = sim_process("counts CPUs", 0, count_all_cpus, NULL);
+	while (!cpus_are_counted)
+		user_sleep(10000);
+	fill_attach(&a, other, false, false);
+	refuse("ATTACH, while CPUs are counted", -1, VPERFCTR_ATTACH, &a.req, -EBUSY);
+	refused_may_end = true;
+	user_wait(counter);
+	user_wait(other);
+	user_close(a.req.mem_fd);
+	before = sim_costs;
+	fd = must(sim_open(0, VPERFCTR_OPEN_CREAT));
+	sim_require(sim_costs.patches == before.patches + 1, "the first state changes no code");
+	refuse_records(fd);
+	if (sim_processor.exits)
+		refuse_reserved(fd);
+	use_limits(fd);
+	count_while_read(fd);
+	user_close(fd);
+	(void)arg;
+}
+
+void sim_refusals_alone(void)
+{
+	refused_may_end = false;
+	cpus_are_counted = false;
+	user_wait(sim_process("is refused", 1000, be_refused_alone, NULL));
+}
+
+/* ---- the price of a stop --------------------------------------------------------------------- */
+
+extern unsigned int *const sim_param_max_threads_per_stop;
+
+static bool threads_may_end;
+
+static void sleep_until_told(void *arg)
+{
+	while (!READ_ONCE(threads_may_end))
+		user_sleep(NSEC_PER_MSEC);
+	(void)arg;
+}
+
+#define PRICE_THREADS	5
+
+static void be_priced(void *arg)
+{
+	struct task_struct *task[PRICE_THREADS];
+	unsigned int i;
+
+	for (i = 0; i < PRICE_THREADS; i++)
+		task[i] = user_thread("is attached to", sleep_until_told, NULL);
+	sleep_until_told(arg);
+	for (i = 0; i < PRICE_THREADS; i++)
+		user_wait(task[i]);
+}
+
+/* Two stops in a second, and one thread for each.  Whether a ring is made as well is no difference. */
+static void pay_for_one(void *arg)
+{
+	struct task_struct *task = user_fork("is attached to", be_priced, NULL);
+	struct attachment a = { };
+	unsigned int i;
+	u64 began;
+	int fd;
+
+	a.req.mem_fd = must(user_open_mem(task));
+	while (task->signal->nr_threads < 1 + PRICE_THREADS)
+		user_sleep(NSEC_PER_MSEC);
+	began = sim_ns();
+	for (i = 0; i < 2; i++) {
+		fill_attach(&a, task, true, false);
+		a.req.flags = VPERFCTR_ATTACH_THREAD;
+		fd = must(user_device_ioctl(VPERFCTR_ATTACH, &a.req));
+		user_close(fd);
+	}
+	sim_require(sim_ns() - began < NSEC_PER_SEC / 4, "two stops wait for %llu ns", sim_ns() - began);
+	WRITE_ONCE(threads_may_end, true);
+	user_wait(task);
+	user_close(a.req.mem_fd);
+	(void)arg;
+}
+
+void sim_attach_price(void)
+{
+	unsigned int rate = *sim_param_max_stops_per_second, threads = *sim_param_max_threads_per_stop;
+
+	threads_may_end = false;
+	*sim_param_max_stops_per_second = 2;
+	*sim_param_max_threads_per_stop = 1;
+	user_wait(sim_process("attaches", 1000, pay_for_one, NULL));
+	*sim_param_max_stops_per_second = rate;
+	*sim_param_max_threads_per_stop = threads;
+}
+
+/* An attachment to that many threads takes more than six days. */
+#define EXPENSIVE	562950
+
+static bool has_waited;
+
+/* One that is expensive may be made at once, and the next one waits until it is paid. */
+static void stop_after_many(void *arg)
+{
+	int err, fd = must(sim_open(0, VPERFCTR_OPEN_CREAT));
+
+	err = sim_limit_stops(EXPENSIVE);
+	sim_require(!err, "the first stops: %d", err);
+	err = sim_limit_stops(1);
+	sim_require(err == -ERESTARTSYS, "the next stop: %d", err);
+	WRITE_ONCE(has_waited, true);
+	user_close(fd);
+	(void)arg;
+}
+
+void sim_price_of_many(void)
+{
+	unsigned int rate = *sim_param_max_stops_per_second, threads = *sim_param_max_threads_per_stop;
+	struct task_struct *task;
+
+	*sim_param_max_stops_per_second = 1;
+	*sim_param_max_threads_per_stop = 1;
+	has_waited = false;
+	task = sim_process("stops", 1000, stop_after_many, NULL);
+	sim_sleep_on(NULL, sim_ns() + 100 * NSEC_PER_SEC);
+	sim_require(!READ_ONCE(has_waited), "the stop has not waited");
+	user_kill(task, SIGKILL);
+	user_wait(task);
+	*sim_param_max_stops_per_second = rate;
+	*sim_param_max_threads_per_stop = threads;
 }
 
 /* ---- no memory is read twice ------------------------------------------------------------------ */

@@ -89,6 +89,9 @@ void sim_compete_for_cpus(void);
 /* refusals.c */
 void sim_huge_ring(void);
 void sim_refusals(void);
+void sim_refusals_alone(void);
+void sim_attach_price(void);
+void sim_price_of_many(void);
 void sim_read_once(void);
 
 /* users.c */

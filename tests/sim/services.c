@@ -155,8 +155,15 @@ struct kmem_cache *sim_cache_create(size_t size, gfp_t gfp)
 	return cache;
 }
 
+void *sim_vmalloc(size_t size, gfp_t gfp, const char *file, int line)
+{
+	sim_costs.large_allocs++;
+	return sim_alloc(size, gfp, file, line);
+}
+
 void *sim_cache_alloc(const struct kmem_cache *cache, gfp_t gfp, const char *file, int line)
 {
+	sim_costs.states++;
 	return sim_alloc(cache->size, cache->gfp | gfp, file, line);
 }
 
@@ -819,6 +826,16 @@ long schedule_timeout_interruptible(long timeout)
 	return 0;
 }
 
+long schedule_timeout_killable(long timeout)
+{
+	might_sleep();
+	if (fatal_signal_pending(current))
+		return timeout;
+	current->sim->killable = true;
+	sim_sleep_on(NULL, sim_ns() + timeout * (NSEC_PER_SEC / HZ));
+	return 0;
+}
+
 /* ---- users ------------------------------------------------------------------------------- */
 
 struct user_namespace init_user_ns;
@@ -1138,6 +1155,7 @@ int tracepoint_probe_register(struct tracepoint *tp, void *probe, void *data)
 {
 	(void)data;
 	might_sleep();
+	sim_costs.patches++;
 	if (sim_lacks_memory())
 		return -ENOMEM;
 	sim_require(!tp->func, "a probe is registered twice");
@@ -1149,6 +1167,7 @@ int tracepoint_probe_unregister(struct tracepoint *tp, void *probe, void *data)
 {
 	(void)data;
 	might_sleep();
+	sim_costs.patches++;
 	sim_require(tp->func == probe, "a probe that was not registered");
 	tp->func = NULL;
 	return 0;
@@ -1161,6 +1180,7 @@ static struct kprobe *the_probe;
 int register_kprobe(struct kprobe *probe)
 {
 	might_sleep();
+	sim_costs.patches++;
 	sim_require(!the_probe, "a kprobe is registered twice");
 	if (sim_processor.no_probe)
 		return -ENOENT;
@@ -1171,6 +1191,7 @@ int register_kprobe(struct kprobe *probe)
 void unregister_kprobe(struct kprobe *probe)
 {
 	might_sleep();
+	sim_costs.patches++;
 	sim_require(the_probe == probe, "a kprobe that was not registered");
 	the_probe = NULL;
 }
@@ -1182,6 +1203,7 @@ int enable_kprobe(struct kprobe *probe)
 		    "a kprobe is enabled twice");
 	if (sim_failures.probe)
 		return -ENODEV;
+	sim_costs.patches++;
 	probe->flags &= ~KPROBE_FLAG_DISABLED;
 	return 0;
 }
@@ -1189,6 +1211,7 @@ int enable_kprobe(struct kprobe *probe)
 int disable_kprobe(struct kprobe *probe)
 {
 	might_sleep();
+	sim_costs.patches++;
 	sim_require(the_probe == probe && !(probe->flags & KPROBE_FLAG_DISABLED),
 		    "a kprobe is disabled twice");
 	probe->flags |= KPROBE_FLAG_DISABLED;

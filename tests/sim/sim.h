@@ -207,6 +207,8 @@ struct sim_costs {
 	u64 longest_stop;		/* in steps */
 	unsigned long all_wakes;	/* also on the waker's CPU; scale.c does not limit it */
 	unsigned long touched;		/* cache lines, for cost.c */
+	/* For refusals.c: changes of the kernel's code, and what a call has taken and may have given back. */
+	unsigned long patches, states, large_allocs, reservations;
 };
 
 extern struct sim_costs sim_costs;
@@ -276,6 +278,7 @@ void sim_forget_notifiers(struct sim_task *t);
 void sim_begins_to_run(struct sim_task *t);	/* all of its notifiers have been called */
 struct hlist_node *sim_lead_of_list(void *first);	/* states.c: of a list of its others */
 void sim_check_switched_out(struct task_struct *task);
+int sim_limit_stops(unsigned int nrthreads);	/* current has a state: use the budget of its user */
 
 /* ---- store buffers (stores.c); see also kernel.h -------------------------------- */
 
@@ -291,6 +294,7 @@ void sim_age_buffers(void);
 struct sim_failures {
 	unsigned int alloc;		/* one in this many fails; 0: none */
 	bool probe;			/* kprobes cannot be enabled */
+	bool reserved;			/* the counters are, by another user of them (x86) */
 	bool charge;			/* the memory cgroup is full, and nothing is killed */
 	unsigned int fault;		/* likewise, accesses to user memory */
 	unsigned int signal;		/* likewise, real-time signals */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The module's states, as far as the simulation looks at them in each run. */
 #include "sim.h"
+#include "account.h"
 #include "state.h"
 #include "thread.h"
 
@@ -36,4 +37,9 @@ void sim_check_switched_out(struct task_struct *task)
 	check_switched_out(lead);
 	for (node = lead->others.first; node; node = node->next)
 		check_switched_out(vperfctr_of_node(node));
+}
+
+int sim_limit_stops(unsigned int nrthreads)
+{
+	return vperfctr_limit_stops(vperfctr_lead_of(current)->account, nrthreads, 0);
 }

@@ -98,6 +98,9 @@ static void release(u64 *reserved, unsigned int index)
 
 int reserve_perfctr_nmi(unsigned int msr)
 {
+	if (sim_failures.reserved)
+		return 0;
+	sim_costs.reservations++;
 	return reserve(&reserved_pmcs, model_pmc_number(msr));
 }
 
