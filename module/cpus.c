@@ -25,12 +25,16 @@
 #include <linux/fs.h>
 #include <linux/gfp.h>
 #include <linux/irqflags.h>
+#include <linux/jiffies.h>
+#include <linux/ktime.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/nospec.h>
 #include <linux/percpu.h>
 #include <linux/poll.h>
+#include <linux/sched.h>
+#include <linux/sched/signal.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/smp.h>
@@ -79,6 +83,7 @@ struct vperfctr_cpus {
 	struct perfctr_cpu_kinds *kinds; /* of the slots' controls; NULL: for one kind only */
 	struct vperfctr_state *root;	/* has the ring; NULL: no ring; never changes after that */
 	struct vperfctr_cpus_holder holder;	/* while it has the hardware */
+	u64 sampled;			/* ktime_get_ns() before a READ last sampled all CPUs */
 	struct cpu_slot *slots[];	/* in the order of CPUs */
 };
 
@@ -777,17 +782,50 @@ static bool alloc_reading(struct cpus_reading *r, unsigned int max_ctrs)
 	return r->sums;
 }
 
-/* Sample all CPUs.  Context: the caller holds set->lock. */
+/*
+ * A READ interrupts all CPUs of the set.  Callers who may not count CPUs themselves can cause that
+ * once in this time, together: the CPUs are those of strangers, and may be isolated ones.
+ */
+#define READ_SPACING_NS	(50 * NSEC_PER_MSEC)
+
+/*
+ * Find out how long a READ must wait before it may interrupt the CPUs.
+ *
+ * Context: the caller holds set->lock.
+ * Return: the time in ns; 0: it need not wait.
+ */
+static u64 time_to_wait(const struct vperfctr_cpus *set)
+{
+	u64 now = ktime_get_ns();
+
+	if (!set->sampled || now >= set->sampled + READ_SPACING_NS || perfmon_capable())
+		return 0;
+	return set->sampled + READ_SPACING_NS - now;
+}
+
+/*
+ * True if a READ that began at this time needs no sample of its own: nothing counts, or another
+ * one has sampled since.  The clock does not tell which of two equal times was first.
+ */
+static bool is_up_to_date(const struct vperfctr_cpus *set, u64 begun)
+{
+	return !set->active || set->suspended || set->sampled > begun;
+}
+
+static void sample_all(struct vperfctr_cpus *set)
+{
+	set->sampled = ktime_get_ns();
+	cpus_read_lock();
+	on_cpus(set, sample_here);
+	cpus_read_unlock();
+}
+
+/* Copy what the last sample of each CPU has left.  Context: the caller holds set->lock. */
 static void fill_reading(struct vperfctr_cpus *set, struct cpus_reading *r)
 {
 	u64 *sums = r->sums;
 	unsigned int i;
 
-	if (set->active && !set->suspended) {
-		cpus_read_lock();
-		on_cpus(set, sample_here);
-		cpus_read_unlock();
-	}
 	r->status = status_of(set);
 	for (i = 0; i < set->nrcpus; i++) {
 		const struct cpu_slot *slot = set->slots[i];
@@ -797,6 +835,28 @@ static void fill_reading(struct vperfctr_cpus *set, struct cpus_reading *r)
 				    (READ_ONCE(slot->running) ? VPERFCTR_CPU_STATUS_COUNTS : 0);
 		sums += copy_sums(slot, sums);
 	}
+}
+
+/*
+ * Read as fill_reading() does, after a sample that has begun after the READ has.
+ *
+ * Return: 0 or -EOVERFLOW; or how long to wait before the next attempt, in ns.
+ */
+static s64 try_reading(struct vperfctr_cpus *set, struct cpus_reading *r, unsigned int max_ctrs,
+		       u64 begun)
+{
+	r->nrctrs = perfctr_nrctrs(&set->slots[0]->st->cpu_state.control);
+	if (!r->sums || max_ctrs < r->nrctrs)
+		return -EOVERFLOW;
+	if (!is_up_to_date(set, begun)) {
+		u64 wait = time_to_wait(set);
+
+		if (wait)
+			return wait;
+		sample_all(set);
+	}
+	fill_reading(set, r);
+	return 0;
 }
 
 /*
@@ -810,20 +870,23 @@ static int take_reading(struct vperfctr_cpus *set, const struct vperfctr_read_cp
 			struct cpus_reading *r)
 {
 	unsigned int max_ctrs = min_t(unsigned int, req->nrctrs, VPERFCTR_MAX_CTRS);
-	int err = 0;
+	u64 begun = ktime_get_ns();
+	s64 ret;
 
 	r->nrcpus = set->nrcpus;	/* never changes */
 	if (req->nrcpus >= r->nrcpus && !alloc_reading(r, max_ctrs))
 		return -ENOMEM;
-	if (mutex_lock_killable(&set->lock))
-		return -EINTR;
-	r->nrctrs = perfctr_nrctrs(&set->slots[0]->st->cpu_state.control);
-	if (!r->sums || max_ctrs < r->nrctrs)
-		err = -EOVERFLOW;
-	else
-		fill_reading(set, r);
-	mutex_unlock(&set->lock);
-	return err;
+	for (;;) {
+		if (mutex_lock_killable(&set->lock))
+			return -EINTR;
+		ret = try_reading(set, r, max_ctrs, begun);
+		mutex_unlock(&set->lock);
+		if (ret <= 0)
+			return (int)ret;
+		schedule_timeout_killable(nsecs_to_jiffies(ret) + 1);
+		if (fatal_signal_pending(current))
+			return -EINTR;
+	}
 }
 
 static int put_numbers(struct vperfctr_read_cpus __user *arg, const struct cpus_reading *r)

@@ -88,7 +88,7 @@ START_TEST(fork_bomb_at_the_limit)
 }
 END_TEST
 
-/* A state is the thread's, whatever it executes. */
+/* A state is the thread's, whatever it executes.  An observer's beside it would be a second one. */
 static int open_and_exec(void)
 {
 	char *argv[] = { "test_abuse", "open", NULL };
@@ -818,14 +818,14 @@ START_TEST(others_are_not_interrupted)
 END_TEST
 
 /* A process that runs this with a counted thread's descriptor must not interrupt that thread. */
-static void check_beside_counted(void (*loop)(int fd))
+static void check_beside_counted(void (*repeat)(int fd))
 {
 	unsigned long n;
 	pid_t worker;
 	int fd;
 
 	worker = start_counted_worker(&fd);
-	n = interrupts_of_cpu1(loop, fd, FEW);
+	n = interrupts_of_cpu1(repeat, fd, FEW);
 	kill(worker, SIGKILL);
 	wait_for(worker);
 	close(fd);
@@ -898,7 +898,7 @@ int main(int argc, char **argv)
 	}
 	open_device();
 	if (argc > 1 && !strcmp(argv[1], "open"))
-		return -try_open_state(VPERFCTR_OPEN_CREAT);
+		return -try_open_state(VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_OBSERVER);
 	random_init();
 	return run_tests("abuse", add);
 }

@@ -25,15 +25,20 @@ static void worker(void *arg)
 	(void)arg;
 }
 
-/* Instructions that all threads have executed in user mode: counted by the CPUs. */
-static u64 executed_by_all(void)
+static u64 executed_by_workers(void)
 {
-	u64 sum = current->sim->executed;
 	unsigned int i;
+	u64 sum = 0;
 
 	for (i = 0; i < nr_cpu_ids; i++)
 		sum += workers[i]->sim->executed;
 	return sum;
+}
+
+/* Instructions that all threads have executed in user mode: counted by the CPUs. */
+static u64 executed_by_all(void)
+{
+	return current->sim->executed + executed_by_workers();
 }
 
 static int open_cpus(u32 mask)
@@ -112,6 +117,81 @@ static void count_all(void *arg)
 	must(user_ioctl(fd, VPERFCTR_RESUME, NULL));
 	user_close(fd);
 }
+
+/* ---- receivers of a descriptor ------------------------------------------------------------------- */
+
+/* See READ_SPACING in cpus.c. */
+#define SPACING_NS	(50 * NSEC_PER_MSEC)
+#define NR_RECEIVERS	3
+#define NR_READINGS	4
+
+/* Threads that leave time between the steps, as a second would have too many otherwise. */
+static void work_slowly(void *arg)
+{
+	while (!READ_ONCE(stop)) {
+		user_work(1 + sim_random(20));
+		user_sleep((1 + sim_random(10)) * NSEC_PER_MSEC);
+	}
+	(void)arg;
+}
+
+struct received {
+	int fd;
+	u64 before;			/* what the workers had executed at the CONTROL */
+	unsigned int nr_done;
+};
+
+/* Without the right to count CPUs, each READ is exact, too, and they wait. */
+static void read_received(void *arg)
+{
+	struct received *received = arg;
+	struct reading r;
+	u64 least, sum;
+	unsigned int i;
+
+	user_set_uid(1000);
+	for (i = 0; i < NR_READINGS; i++) {
+		least = executed_by_workers() - received->before;
+		sum = sum_of_all(received->fd, &r);
+		sim_require(sum >= least, "counted %llu, and %llu were executed", sum, least);
+	}
+	received->nr_done++;
+	user_close(received->fd);
+}
+
+/* They interrupt the CPUs as often as one of them could, and who has the right does not wait. */
+static void send_to_others(void *arg)
+{
+	struct task_struct *task[NR_RECEIVERS];
+	struct received received = { };
+	unsigned long interrupts;
+	struct reading r;
+	unsigned int i;
+	u64 began;
+
+	received.fd = open_cpus((1U << nr_cpu_ids) - 1);
+	must(control(received.fd, true));
+	received.before = executed_by_workers();
+	interrupts = sim_costs.interrupts;
+	began = sim_ns();
+	for (i = 0; i < NR_RECEIVERS; i++)
+		task[i] = user_fork("reads", read_received, &received);
+	while (received.nr_done < NR_RECEIVERS)
+		user_sleep(NSEC_PER_MSEC);
+	interrupts = sim_costs.interrupts - interrupts;
+	sim_require(interrupts <= nr_cpu_ids * (1 + (sim_ns() - began) / SPACING_NS),
+		    "%lu interrupts in %llu ns", interrupts, sim_ns() - began);
+	for (i = 0; i < NR_RECEIVERS; i++)
+		user_wait(task[i]);
+	began = sim_ns();
+	for (i = 0; i < NR_READINGS; i++)
+		sum_of_all(received.fd, &r);
+	sim_require(sim_ns() - began < SPACING_NS / 2, "READs of root take %llu ns", sim_ns() - began);
+	user_close(received.fd);
+	(void)arg;
+}
+
+/* ---- CPUs that come online ------------------------------------------------------------------------ */
 
 static bool is_controlled, all_online;
 
@@ -336,13 +416,18 @@ static void count_thread(void *arg)
 	(void)arg;
 }
 
-static void start_workers(void)
+static void start_all(void (*work)(void *arg))
 {
 	unsigned int i;
 
 	stop = false;
 	for (i = 0; i < nr_cpu_ids; i++)
-		workers[i] = sim_process("works", 1000, worker, NULL);
+		workers[i] = sim_process("works", 1000, work, NULL);
+}
+
+static void start_workers(void)
+{
+	start_all(worker);
 }
 
 static void stop_workers(void)
@@ -358,6 +443,13 @@ void sim_count_cpus(void)
 {
 	start_workers();
 	user_wait(sim_process("counts CPUs", 0, count_all_exactly, NULL));
+	stop_workers();
+}
+
+void sim_received_cpus(void)
+{
+	start_all(work_slowly);
+	user_wait(sim_process("counts CPUs", 0, send_to_others, NULL));
 	stop_workers();
 }
 

@@ -1662,8 +1662,9 @@ static void run_program(void *arg)
 			break;
 		sim_process("process", uids[(header[FUZZ_LIMITS] + i) & 3], run_task, t);
 	}
-	while (!all_ended()) {
-		sim_sleep_on(NULL, sim_ns() + 2000);
+	/* A task that waits for the spacing of READ_CPUS must not use up the steps. */
+	for (i = 0; !all_ended(); i++) {
+		sim_sleep_on(NULL, sim_ns() + (i < 1000 ? 2000 : NSEC_PER_MSEC));
 		maybe_toggle_cpu();
 	}
 	sim_failures = (struct sim_failures) {};

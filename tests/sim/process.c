@@ -1067,6 +1067,7 @@ void user_set_uid(u32 uid)
 	cred->uid.val = uid;
 	cred->euid.val = uid;
 	cred->suid.val = uid;
+	cred->perfmon &= !uid;
 	current->sim->regs.user = false;
 	SIM_STEP("setuid");
 	commit_cred(cred);

@@ -2256,6 +2256,7 @@ const struct scenario sim_scenarios[] = {
 	{ "deep_leavers", sim_leavers, 3 },
 	{ "count_cpus", sim_count_cpus, 3 },
 	{ "count_cpus_kinds", sim_count_cpus, 3, HYBRID },
+	{ "received_cpus", sim_received_cpus, 3 },
 	{ "count_cpus_suspend", sim_count_cpus_suspend, 3 },
 	{ "count_cpus_hotplug", sim_count_cpus_hotplug, 3 },
 	{ "count_cpus_online", sim_count_cpus_online, 3 },

@@ -79,6 +79,7 @@ void sim_free_overflow(void);
 
 /* counted.c */
 void sim_count_cpus(void);
+void sim_received_cpus(void);
 void sim_count_cpus_suspend(void);
 void sim_count_cpus_hotplug(void);
 void sim_count_cpus_online(void);
