@@ -122,11 +122,12 @@ struct attach {
 	struct vperfctr_state *root;
 	struct list_head spare;		/* members without a thread, linked by `family` */
 	unsigned int nrspare;
-	bool paid;			/* the budget of the first stops has been used */
+	unsigned int nrpaid;		/* the budget of stops that visit that many has been used */
 	struct known *known;		/* in the order of the process's list */
 	unsigned int *found;		/* those of `known` that are to be attached to */
 	unsigned int nrknown, nrfound, max;	/* their numbers, and that of entries of each */
-	unsigned int next, end;		/* the part of `found` for the next stop */
+	unsigned int weight;		/* of those in `found`: see weight_of() */
+	unsigned int next;		/* in `found`, for the next stop */
 	unsigned int nrrefused;		/* of `found` */
 	bool incomplete;		/* `known` had no room for all that were found */
 	struct known *old;		/* those of the rounds before */
@@ -197,6 +198,18 @@ static struct known *find_old(struct attach *a, const struct task_struct *task)
 	return NULL;
 }
 
+/*
+ * Return how many threads without other states take as long in a stop as this one, and not more
+ * than a stop may visit.  Beside others, a control is checked together with theirs: see
+ * vperfctr_joins().
+ */
+#define BESIDE_WEIGHT	8U
+
+static unsigned int weight_of(const struct task_struct *task, unsigned int max_per_stop)
+{
+	return hlist_empty(&task->preempt_notifiers) ? 1 : min(BESIDE_WEIGHT, max_per_stop);
+}
+
 /* Note a thread.  The states of one that is known need no look, which takes a global lock. */
 static void note_thread(struct attach *a, struct task_struct *task)
 {
@@ -219,6 +232,7 @@ static void note_thread(struct attach *a, struct task_struct *task)
 		a->incomplete = true;
 	} else if (!err) {
 		get_task_struct(task);
+		a->weight += weight_of(task, vperfctr_threads_per_stop());
 		a->found[a->nrfound++] = a->nrknown;
 		a->known[a->nrknown++] = (struct known){ .task = task };
 	}
@@ -241,6 +255,7 @@ static int find_threads(struct attach *a)
 	if (!a->known || !a->found)
 		return -ENOMEM;
 	a->nrfound = 0;
+	a->weight = 0;
 	a->nrrefused = 0;
 	a->incomplete = false;
 	a->nrseen = 0;
@@ -274,16 +289,24 @@ static void give_state(struct attach *a, struct task_struct *task)
 	vperfctr_put(st);	/* not the last one: the thread has its own */
 }
 
-/* Attach to the next threads.  Since it was found, a thread may have made a state, or be ending. */
+/*
+ * Attach to the next threads, as long as the stop does not get too long.  Since it was found, a
+ * thread may have made a state, or be ending.
+ */
 static int attach_stopped(void *arg)
 {
 	struct attach *a = arg;
+	unsigned int max_per_stop = vperfctr_threads_per_stop(), left = max_per_stop;
 
-	for (; a->next < a->end; a->next++) {
+	for (; a->next < a->nrfound; a->next++) {
 		struct known *known = &a->known[a->found[a->next]];
 		struct task_struct *task = known->task;
+		unsigned int weight = weight_of(task, max_per_stop);
 		int err;
 
+		if (weight > left)
+			break;
+		left -= weight;
 		if (!is_concerned(a, task))
 			continue;
 		err = vperfctr_joins(a->root, task);
@@ -313,7 +336,6 @@ static int attach_to_found(struct attach *a)
 			usleep_range(PAUSE_US, 2 * PAUSE_US);
 		if (fatal_signal_pending(current))
 			return -EINTR;
-		a->end = min(a->nrfound, a->next + vperfctr_threads_per_stop());
 		err = stop_machine(attach_stopped, a, NULL);
 	}
 	return err;
@@ -368,8 +390,9 @@ static int attach_round(struct attach *a)
 		return err;
 	if (a->nrfound) {
 		/* First: a signal that ends the wait restarts the call. */
-		err = a->paid ? 0 : vperfctr_limit_stops(a->root->account, a->nrfound, 0);
-		a->paid = false;
+		if (a->weight > a->nrpaid)
+			err = vperfctr_limit_stops(a->root->account, a->weight - a->nrpaid, 0);
+		a->nrpaid = 0;
 		if (!err)
 			err = add_spare(a, a->nrfound);
 		err = err ?: attach_to_found(a);
@@ -431,10 +454,8 @@ static int make_ring(struct vperfctr_state *root, const struct vperfctr_ring *re
 		     struct vperfctr_ring __user *arg, struct attach *a)
 {
 	/* A process that is ending may have no threads any more. */
-	unsigned int nrthreads = a->only ? 1 : max(get_nr_threads(a->task), 1);
-
-	a->paid = true;
-	return vperfctr_ring_create(root, req, arg, nrthreads);
+	a->nrpaid = a->only ? 1 : max(get_nr_threads(a->task), 1);
+	return vperfctr_ring_create(root, req, arg, a->nrpaid);
 }
 
 /*

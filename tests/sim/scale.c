@@ -138,6 +138,39 @@ static void op_attach_many(struct party *p)
 	op_detach(&attacher);
 }
 
+/*
+ * Attach beside as many observers as a thread can have, by counters of their own.  Only the first
+ * party does.
+ */
+#define NR_OBSERVERS	(VPERFCTR_MAX_STATES - 1)
+
+static struct task_struct *observed;
+
+static int attach_observer(unsigned int i)
+{
+	struct vperfctr_control control;
+	struct vperfctr_ctr ctr;
+	struct vperfctr_attach req = {
+		.size = sizeof(req), .control = (unsigned long)&control, .flags = VPERFCTR_ATTACH_OBSERVER,
+	};
+	int fd;
+
+	sim_fill_control(&control, &ctr, VPERFCTR_CONTROL_INHERIT);
+	ctr.map = i;
+	req.tid = observed->pid;
+	req.mem_fd = user_open_mem(observed);
+	fd = sim_must(user_device_ioctl(VPERFCTR_ATTACH, &req));
+	sim_require(!req.nrskipped, "skipped %u threads", req.nrskipped);
+	user_close(req.mem_fd);
+	return fd;
+}
+
+static void op_attach_beside(struct party *p)
+{
+	if (p == parties)
+		user_close(attach_observer(NR_OBSERVERS));
+}
+
 /* That of max_threads_per_stop threads. */
 #define LONGEST_STOP	1200
 
@@ -161,6 +194,7 @@ static const struct op {
 	{ "attach to 10", op_attach, 1, { 0, 0, 1, 26, 40, 900, LONGEST_STOP } },
 	{ "read 10", op_read_all, 10, { 0, 0, 0, 16, 2, 500 } },
 	{ "detach from 10", op_detach, 1, { 0, 0, 0, 190, 30, 2000 } },
+	{ "attach beside", op_attach_beside, 1, { 0, 0, -1UL, -1UL, -1UL, -1UL, LONGEST_STOP } },
 	{ "attach to many", op_attach_many, 1, { 0, 0, -1UL, -1UL, -1UL, -1UL, LONGEST_STOP } },
 	{ "unlink, close", op_close, 1, { 0, 0, 0, 20, 8, 250 } },
 };
@@ -309,6 +343,21 @@ static void be_many(void *arg)
 		user_wait(task[i]);
 }
 
+/* As many threads as one stop visits. */
+#define NR_OBSERVED	64
+
+static void be_observed(void *arg)
+{
+	struct task_struct *task[NR_OBSERVED - 1];
+	unsigned int i;
+
+	for (i = 0; i < NR_OBSERVED - 1; i++)
+		task[i] = user_thread("is observed", sleep_till_end, arg);
+	sleep_till_end(arg);
+	for (i = 0; i < NR_OBSERVED - 1; i++)
+		user_wait(task[i]);
+}
+
 static struct task_struct *begin_party(struct party *p)
 {
 	struct task_struct *task;
@@ -365,12 +414,17 @@ static void take_part(void *arg)
 static void measure_all(void *arg)
 {
 	struct task_struct *task = begin_party(&parties[0]);
-	struct party of_many = {};
+	struct party of_many = {}, of_observed = {};
+	int observer[NR_OBSERVERS];
 	unsigned int i;
 
 	many = user_fork("are many", be_many, &of_many);
-	while (of_many.nr_asleep < NR_MANY || nr_waiting < nr_parties - 1)
+	observed = user_fork("are observed", be_observed, &of_observed);
+	while (of_many.nr_asleep < NR_MANY || of_observed.nr_asleep < NR_OBSERVED ||
+	       nr_waiting < nr_parties - 1)
 		user_sleep(1000);
+	for (i = 0; i < NR_OBSERVERS; i++)
+		observer[i] = attach_observer(i);
 	/* From now on these CPUs are in the mask of the mm, and a change of a right looks at each. */
 	for (i = 1; i < min(nr_parties, NR_VISITED); i++)
 		run_only_on(i);
@@ -383,6 +437,11 @@ static void measure_all(void *arg)
 	of_many.may_end = true;
 	sim_wake_up(&of_many.may_end);
 	user_wait(many);
+	for (i = 0; i < NR_OBSERVERS; i++)
+		user_close(observer[i]);
+	of_observed.may_end = true;
+	sim_wake_up(&of_observed.may_end);
+	user_wait(observed);
 	end_party(&parties[0], task);
 	(void)arg;
 }

@@ -2336,7 +2336,7 @@ const struct scenario sim_scenarios[] = {
 	{ "price_of_many", sim_price_of_many, 2 },
 	{ "refusals_alone", sim_refusals_alone, 3, HYBRID },
 	{ "read_once", sim_read_once, 2 },
-	{ "scale", sim_scale, 8, .only_by_name = true },
+	{ "scale", sim_scale, 8, { sim_eight_counters }, .only_by_name = true },
 	{ "switch_cost", sim_switch_cost, 1, .only_by_name = true },
 	{ "rights", rights, 2 },
 	{ "rights_switched", rights_switched, 3 },

@@ -325,6 +325,12 @@ void sim_big_core(struct model_config *config)
 	config->nr = 6;
 }
 
+/* A counter for each state that a thread can have. */
+void sim_eight_counters(struct model_config *config)
+{
+	config->nr = 8;
+}
+
 void sim_small_core(struct model_config *config)
 {
 	config->nr = 4;

@@ -25,6 +25,7 @@ struct model_config {
 /* Configurations, in the table of scenarios.  Two kinds of CPUs have the first two. */
 void sim_big_core(struct model_config *config);
 void sim_small_core(struct model_config *config);
+void sim_eight_counters(struct model_config *config);
 void sim_wide(struct model_config *config);
 void sim_irq(struct model_config *config);
 void sim_no_counters(struct model_config *config);

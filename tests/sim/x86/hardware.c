@@ -476,6 +476,12 @@ void sim_big_core(struct model_config *config)
 	config->nr_pmcs = 8;
 }
 
+/* A counter for each state that a thread can have. */
+void sim_eight_counters(struct model_config *config)
+{
+	config->nr_pmcs = 8;
+}
+
 void sim_small_core(struct model_config *config)
 {
 	core(config, 0x20000001);

@@ -23,6 +23,7 @@
 /* Configurations, in the table of scenarios.  Two kinds of CPUs have the first two. */
 void sim_big_core(struct model_config *config);
 void sim_small_core(struct model_config *config);
+void sim_eight_counters(struct model_config *config);
 void sim_unmasked(struct model_config *config);
 void sim_level(struct model_config *config);
 void sim_no_global(struct model_config *config);
