@@ -264,7 +264,7 @@ static void count_others(struct vperfctr_holders *h, struct pids *pids)
 
 /*
  * The facts in the module's file in proc, and the holders that it names: those of other users
- * to root only.  All is false and empty if there is no such file.
+ * to root only.  Without that file all is false and empty, and the holders are hidden.
  */
 struct facts {
 	bool watchdog_holds;	/* the NMI watchdog has a counter, and so keeps all from others */
@@ -282,6 +282,7 @@ static void read_facts(struct facts *facts, const char *proc)
 	memset(facts, 0, sizeof(*facts));
 	snprintf(path, sizeof(path), "%s/vperfctr", proc);
 	f = fopen(path, "re");
+	facts->threads.hidden = facts->cpus.hidden = !f;
 	if (!f)
 		return;
 	while (fgets(line, sizeof(line), f)) {

@@ -225,7 +225,7 @@ struct vperfctr_holders {
 		pid_t pid;
 		char comm[32];
 	} holder[VPERFCTR_MAX_HOLDERS];
-	int hidden;		/* not 0: there are processes that the caller may not look at */
+	int hidden;		/* not 0: there are, or may be, others that the caller may not look at */
 };
 
 /* Things that processes have. */
@@ -237,7 +237,8 @@ struct vperfctr_holders {
 /*
  * Find the other processes that have counters, or may have them.  proc: where /proc is.  The
  * module's file in there, which vperfctr(4) describes, names other users' processes to root
- * only, and h->hidden does not tell of them.  A file that cannot be read names none.
+ * only, and h->hidden does not tell of them.  If that file cannot be read, as without the module,
+ * h->nr is 0 and h->hidden is not.
  *
  *	-EINVAL	there is no such VPERFCTR_HOLDERS_*
  *	-ENAMETOOLONG	proc has more than 256 characters

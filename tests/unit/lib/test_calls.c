@@ -302,6 +302,7 @@ START_TEST(holders)
 	fclose(f);
 	ck_assert_int_eq(vperfctr_find_holders(&h, VPERFCTR_HOLDERS_THREADS, dir), 0);
 	ck_assert_uint_eq(h.nr, 1);
+	ck_assert_int_eq(h.hidden, 0);
 	ck_assert_int_eq(h.holder[0].pid, 41);
 	ck_assert_int_eq(vperfctr_find_holders(&h, VPERFCTR_HOLDERS_CPUS, dir), 0);
 	vperfctr_describe_holders(buf, sizeof(buf), &h);
@@ -326,9 +327,12 @@ START_TEST(holders)
 	ck_assert_int_eq(vperfctr_find_holders(&h, VPERFCTR_HOLDERS_PERF, longest), -ENAMETOOLONG);
 	unlink(self);
 	unlink(file);
-	/* All that is missing names none. */
+	/* A file that is missing names none, and says that there may be some. */
 	ck_assert_int_eq(vperfctr_find_holders(&h, VPERFCTR_HOLDERS_CPUS, dir), 0);
 	ck_assert_uint_eq(h.nr, 0);
+	ck_assert_int_ne(h.hidden, 0);
+	ck_assert_int_eq(vperfctr_find_holders(&h, VPERFCTR_HOLDERS_THREADS, dir), 0);
+	ck_assert_int_ne(h.hidden, 0);
 	rmdir(dir);
 }
 END_TEST

@@ -46,6 +46,7 @@ static void setup(void)
 	sh("echo 'CONFIG_PREEMPT_NOTIFIERS=y' > boot/config-%s", RELEASE);
 	sh("printf 'vendor_id : GenuineIntel\\nflags : fpu arch_perfmon\\n' > proc/cpuinfo");
 	sh("> dev/vperfctr; chmod 666 dev/vperfctr; > proc/modules; mkdir -p sys/bus/event_source/devices/cpu");
+	sh("printf 'watchdog: none\\nperf: none\\n' > proc/vperfctr");
 }
 
 static void teardown(void)
@@ -273,6 +274,15 @@ START_TEST(holders)
 	ck_assert_int_eq(examine(true), 0);
 	ck_assert_str_eq(printed,
 			 "{\"note\" : \"vperfctr counts CPUs for agent (process 77), and perf_event gets no counters meanwhile\"}\n");
+	/* Without that file, others may count.  Without the module, none does. */
+	sh("rm proc/vperfctr");
+	ck_assert_int_eq(examine(false), 0);
+	ck_assert_str_eq(printed,
+			 "note: /proc/vperfctr cannot be read, so it is not known who counts\n"
+			 "no fault was found\n");
+	unload();
+	ck_assert_int_eq(examine(false), 1);
+	ck_assert_msg(!strstr(printed, "note:"), "%s", printed);
 }
 END_TEST
 

@@ -394,6 +394,8 @@ static void check_holders(struct doctor *d)
 		report(d, "guest", NULL, "a virtual machine had the counters when they were last asked for: end it, or load kvm_intel or kvm_amd with enable_mediated_pmu=0");
 	keeps = has_line(file, "perf_counters: kept\n");
 	vperfctr_find_holders(&h, VPERFCTR_HOLDERS_THREADS, proc);
+	if (h.hidden && exists(in_root(d, "/sys/module/vperfctr")))
+		note(d, "/proc/vperfctr cannot be read, so it is not known who counts");
 	note_holders(d, &h, "threads", keeps);
 	vperfctr_find_holders(&h, VPERFCTR_HOLDERS_CPUS, proc);
 	note_holders(d, &h, "CPUs", keeps);
