@@ -38,6 +38,7 @@
 #include <linux/err.h>
 #include <linux/file.h>
 #include <linux/fs.h>
+#include <linux/kernel.h>
 #include <linux/magic.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
@@ -47,6 +48,7 @@
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 #include <linux/slab.h>
+#include <linux/stddef.h>
 #include <linux/stop_machine.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
@@ -133,6 +135,7 @@ struct attach {
 	struct known *old;		/* those of the rounds before */
 	unsigned int nrold, nrseen;	/* their number, and how many this walk has passed */
 	int refusal;			/* why one was skipped: see vperfctr_joins() */
+	struct vperfctr_ctr_set used;	/* out: counters that other states of the threads have */
 	unsigned int nrthreads;		/* out: threads that were given a state */
 	unsigned int nrskipped;		/* out: threads that have one of another family */
 };
@@ -309,7 +312,7 @@ static int attach_stopped(void *arg)
 		left -= weight;
 		if (!is_concerned(a, task))
 			continue;
-		err = vperfctr_joins(a->root, task);
+		err = vperfctr_joins(a->root, task, &a->used);
 		if (!err) {
 			give_state(a, task);
 		} else if (err != -EALREADY) {
@@ -550,8 +553,26 @@ static int get_control(struct vperfctr_control *header, struct perfctr_cpu_contr
 	return ring == !!req->ring && (ring || !header->nrictrs) ? 0 : -EINVAL;
 }
 
+static int put_numbers(const struct attach *a, struct vperfctr_attach __user *arg)
+{
+	return put_user(a->nrthreads, &arg->nrthreads) ||
+	       put_user(a->nrskipped, &arg->nrskipped) ? -EFAULT : 0;
+}
+
+/* Tell the caller which counters it cannot have, so that it can choose other ones. */
+static int put_used(const struct attach *a, const struct vperfctr_attach *req,
+		    struct vperfctr_attach __user *arg)
+{
+	const u64 used[] = { a->used.pmcs, a->used.fixed };
+
+	if (req->size < offsetofend(struct vperfctr_attach, used_fixed))
+		return 0;
+	return vperfctr_put_words(&arg->used_pmcs, used, ARRAY_SIZE(used));
+}
+
 /* Attach, and install the descriptor. */
-static int attach_root(struct attach *a, struct vperfctr_attach __user *arg, int fd)
+static int attach_root(struct attach *a, const struct vperfctr_attach *req,
+		       struct vperfctr_attach __user *arg, int fd)
 {
 	struct file *file = vperfctr_file(a->root);
 	int err = PTR_ERR_OR_ZERO(file);
@@ -564,9 +585,10 @@ static int attach_root(struct attach *a, struct vperfctr_attach __user *arg, int
 	clear_bit(STATE_ATTACHING, &a->root->bits);
 	vperfctr_release_unused(a->root);
 	put_spare(a);
-	if (!err && (put_user(a->nrthreads, &arg->nrthreads) ||
-		     put_user(a->nrskipped, &arg->nrskipped)))
-		err = -EFAULT;
+	if (!err)
+		err = put_numbers(a, arg) ?: put_used(a, req, arg);
+	else if (err == -EADDRINUSE || err == -EXFULL)
+		err = put_used(a, req, arg) ?: err;
 	if (err)
 		fput(file);	/* ends the counting */
 	else
@@ -611,7 +633,7 @@ static int attach_by_proof(const struct vperfctr_attach *req, const struct file 
 		err = PTR_ERR_OR_ZERO(a.root);
 	}
 	if (!err) {
-		err = attach_root(&a, arg, fd);
+		err = attach_root(&a, req, arg, fd);
 		vperfctr_put(a.root);
 	}
 	put_task_struct(a.task);
@@ -630,7 +652,8 @@ int vperfctr_attach_ioctl(struct vperfctr_attach __user *arg)
 	err = vperfctr_get_struct(&req, sizeof(req), arg, ATTACH_SIZE_VER0);
 	if (err)
 		return err;
-	if ((req.flags & ~ATTACH_FLAGS) || req.nrthreads || req.nrskipped)
+	if ((req.flags & ~ATTACH_FLAGS) || req.nrthreads || req.nrskipped ||
+	    req.used_pmcs || req.used_fixed)
 		return -EINVAL;
 	proof = fget(req.mem_fd);
 	if (!proof)

@@ -175,7 +175,7 @@ void vperfctr_inherit(struct vperfctr_state *parent, struct task_struct *child)
 	if (!(parent->flags & VPERFCTR_CONTROL_INHERIT) || parent->stop ||
 	    test_bit(STATE_CLOSED, &root->bits) || is_excluded(parent, child))
 		return;
-	err = vperfctr_joins(parent, child);
+	err = vperfctr_joins(parent, child, NULL);
 	if (unlikely(err)) {
 		if (err != -EALREADY)
 			count_missed(root);

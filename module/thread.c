@@ -672,7 +672,8 @@ int vperfctr_may_join(const struct vperfctr_state *parent, const struct task_str
 	return judge_state(&b, parent->observer);
 }
 
-static noinline int joins_others(const struct vperfctr_state *parent, struct task_struct *task)
+static noinline int joins_others(const struct vperfctr_state *parent, struct task_struct *task,
+				 struct vperfctr_ctr_set *used)
 {
 	struct owner_bucket *bucket = bucket_of(task);
 	struct beside b = { .root = parent->root ?: parent };
@@ -684,19 +685,24 @@ static noinline int joins_others(const struct vperfctr_state *parent, struct tas
 	err = judge_state(&b, parent->observer) ?:
 	      judge_control(&c, &parent->cpu_state.control);
 	raw_spin_unlock(&bucket->lock);
+	/* The counters of a member are those of the family itself. */
+	if (used && err != -EALREADY)
+		add_ctrs(used, &c.used);
 	return err;
 }
 
 /*
  * Check what vperfctr_may_join() and vperfctr_check_beside() check, with an answer that stays
- * true.
+ * true.  `used`: add the counters that other states of the thread have, or NULL.
  *
  * Context: as for vperfctr_attach().
  */
-int vperfctr_joins(const struct vperfctr_state *parent, struct task_struct *task)
+int vperfctr_joins(const struct vperfctr_state *parent, struct task_struct *task,
+		   struct vperfctr_ctr_set *used)
 {
 	/* If there is no notifier now, there will be none: VPERFCTR_ATTACH stops this CPU. */
-	return likely(hlist_empty(&task->preempt_notifiers)) ? 0 : joins_others(parent, task);
+	return likely(hlist_empty(&task->preempt_notifiers)) ? 0 :
+	       joins_others(parent, task, used);
 }
 
 /*

@@ -23,7 +23,8 @@ struct vperfctr_state *vperfctr_find_member(const struct vperfctr_state *root,
 int vperfctr_may_open(const struct task_struct *task, bool observer);
 int vperfctr_may_attach_to(struct task_struct *task, bool observer);
 int vperfctr_may_join(const struct vperfctr_state *parent, const struct task_struct *task);
-int vperfctr_joins(const struct vperfctr_state *parent, struct task_struct *task);
+int vperfctr_joins(const struct vperfctr_state *parent, struct task_struct *task,
+		   struct vperfctr_ctr_set *used);
 int vperfctr_check_beside(struct vperfctr_state *st, const struct perfctr_cpu_control *control);
 void vperfctr_used_ctrs(struct vperfctr_ctr_set *own, struct vperfctr_ctr_set *observers);
 void vperfctr_attach(struct vperfctr_state *st, struct task_struct *task);

@@ -954,6 +954,12 @@ START_TEST(wrong_arguments)
 	req.nrskipped = 1;
 	assert_errno(attach_with(&req, &control), EINVAL);
 	req.nrskipped = 0;
+	req.used_pmcs = 1;
+	assert_errno(attach_with(&req, &control), EINVAL);
+	req.used_pmcs = 0;
+	req.used_fixed = 1;
+	assert_errno(attach_with(&req, &control), EINVAL);
+	req.used_fixed = 0;
 	req.control = 8;
 	req.size = sizeof(req);
 	assert_errno(call(dev, VPERFCTR_ATTACH, &req), EFAULT);
@@ -1628,6 +1634,8 @@ START_TEST(threads_start_and_end)
 		next_phase();
 		msleep(2);
 		req.nrthreads = 0;
+		req.used_pmcs = 0;
+		req.used_fixed = 0;
 	}
 	shared->go = 1;
 	wake_all(futex());

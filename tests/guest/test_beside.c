@@ -4,7 +4,9 @@
  * it would count alone.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -174,6 +176,7 @@ struct self {
 	struct vperfctr_open open;
 	struct control control;
 	struct reading r;
+	pid_t tid;
 };
 
 static void start_self(struct self *self, unsigned long n)
@@ -190,7 +193,8 @@ static void start_self(struct self *self, unsigned long n)
 		.dev = dev, .open = &self->open, .control = &self->control.c, .futex = futex, .n = n,
 		.read = init_reading(&self->r), .ended = futex + 1,
 	};
-	ck_assert_int_gt(start_counted(THREAD, &self->counted), 0);
+	self->tid = start_counted(THREAD, &self->counted);
+	ck_assert_int_gt(self->tid, 0);
 }
 
 static void end_self(struct self *self)
@@ -262,6 +266,69 @@ START_TEST(program_counts_itself)
 	check_difference(observed(12345, observer, nr), few, 2 * 12344);
 	for (i = 0; i < nr; i++)
 		close(observer[i]);
+}
+END_TEST
+
+static int attach_to(struct vperfctr_attach *req, u32 size, unsigned int n)
+{
+	struct control control;
+
+	control_init(&control, 1);
+	control_add(&control, nth_general(n), INSNS_USER);
+	req->size = size;
+	req->control = (uintptr_t)&control.c;
+	return call(dev, VPERFCTR_ATTACH, req);
+}
+
+static bool sleeps(pid_t tid)
+{
+	char path[64], text[256];
+	const char *state;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)tid);
+	read_file(path, text, sizeof(text));
+	state = strrchr(text, ')');
+	return state && state[2] == 'S';
+}
+
+/* Attach to a thread that counts itself, as another program would.  Return the count. */
+static u64 attached(unsigned long n)
+{
+	struct vperfctr_attach req = {
+		.flags = VPERFCTR_ATTACH_OBSERVER | VPERFCTR_ATTACH_THREAD,
+		.mem_fd = open("/proc/self/mem", O_RDONLY),
+	};
+	const u32 small = offsetof(struct vperfctr_attach, used_pmcs);
+	struct reading r;
+	struct self self;
+	int set;
+
+	start_self(&self, n);
+	ck_assert_eventually(sleeps(self.tid));
+	req.tid = self.tid;
+	/* A caller that does not know the last fields has no others behind its structure. */
+	assert_errno(attach_to(&req, small, 0), EADDRINUSE);
+	ck_assert_uint_eq(req.used_pmcs | req.used_fixed, 0);
+	/* The counter that cannot be had is told, and nothing else. */
+	assert_errno(attach_to(&req, sizeof(req), 0), EADDRINUSE);
+	ck_assert_uint_eq(req.used_pmcs, 1ULL << nth_general(0));
+	ck_assert_uint_eq(req.used_fixed, 0);
+	ck_assert_uint_eq(req.nrthreads | req.nrskipped, 0);
+	req.used_pmcs = 0;
+	set = attach_to(&req, sizeof(req), 1);
+	ck_assert_int_ge(set, 0);
+	ck_assert_uint_eq(req.used_pmcs, 1ULL << nth_general(0));
+	end_self(&self);
+	ck_assert_eventually(!(status_of(set) & CHILDREN));
+	read_state(set, &r);
+	close(set);
+	close(req.mem_fd);
+	return r.children[1];
+}
+
+START_TEST(attached_to)
+{
+	check_difference(attached(12345), attached(1), 2 * 12344);
 }
 END_TEST
 
@@ -363,6 +430,7 @@ static void add(TCase *tc)
 		tcase_add_test(tc, imode_is_read_in_user_mode);
 	tcase_add_loop_test(tc, both_are_inherited, 0, 4);
 	tcase_add_test(tc, program_counts_itself);
+	tcase_add_test(tc, attached_to);
 	tcase_add_test(tc, errors);
 	if (has(VPERFCTR_FEATURE_PCINT))
 		tcase_add_test(tc, both_overflow);

@@ -453,6 +453,15 @@ static void count_while_attached(void *arg)
 	(void)arg;
 }
 
+/* ATTACH has said which counters others have.  The thread's own state may come at any time. */
+static void check_used(struct vperfctr_attach *req, u64 pmcs)
+{
+	sim_require((req->used_pmcs | !own_is_first) == (pmcs | !own_is_first) && !req->used_fixed,
+		    "ATTACH says that %#llx and %#llx are used, instead of %#llx", req->used_pmcs,
+		    req->used_fixed, pmcs);
+	req->used_pmcs = 0;
+}
+
 static void attach_observers(void *arg)
 {
 	struct vperfctr_control header;
@@ -473,6 +482,7 @@ static void attach_observers(void *arg)
 	if (own_is_first) {
 		fd[0] = user_device_ioctl(VPERFCTR_ATTACH, &req);
 		sim_require(fd[0] == -EADDRINUSE, "ATTACH with a counter that is used: %ld", fd[0]);
+		check_used(&req, 1);
 	}
 	/* The thread finds the first one first, and the others may be about to end then. */
 	for (i = 0; i < 12; i++) {
@@ -482,6 +492,8 @@ static void attach_observers(void *arg)
 		fd[i % 3] = set;
 		sim_require(req.nrthreads == 1 && !req.nrskipped, "ATTACH to %u, and skipped %u",
 			    req.nrthreads, req.nrskipped);
+		check_used(&req, own_is_first | (i ? 2 << (i + 2) % 3 : 0) |
+			   (i > 1 ? 2 << (i + 1) % 3 : 0));
 		user_work(5);
 		must(sim_read_counts(set, &c, VPERFCTR_READ_MEMBERS));
 		sim_require(c.children[1] <= counted->sim->executed - before, "counted %llu of %llu",
@@ -577,6 +589,7 @@ static void attach_often(void *arg)
 		ctr.map = i % 2;
 		req.nrthreads = 0;
 		req.nrskipped = 0;
+		req.used_pmcs = 0;
 		set = user_device_ioctl(VPERFCTR_ATTACH, &req);
 		sim_require(set >= 0 || set == -EADDRINUSE || set == -ESRCH, "ATTACH: %ld", set);
 		user_sleep(sim_random(300));
@@ -663,7 +676,7 @@ static void use_counters(void *arg)
 	(void)arg;
 }
 
-/* One stop finds out which threads refuse.  They are not tried again. */
+/* One stop finds out which threads refuse, and the counters of all.  They are not tried again. */
 static void attach_to_users(void *arg)
 {
 	struct vperfctr_control header;
@@ -685,11 +698,14 @@ static void attach_to_users(void *arg)
 		    req.nrthreads, req.nrskipped);
 	sim_require(sim_costs.stops == stops + 1, "ATTACH has stopped the machine %lu times",
 		    sim_costs.stops - stops);
+	sim_require(req.used_pmcs == 3 && !req.used_fixed, "ATTACH says that %#llx and %#llx are used",
+		    req.used_pmcs, req.used_fixed);
 	user_close(set);
 	/* The other one refuses. */
 	ctr.map = 1;
 	req.nrthreads = 0;
 	req.nrskipped = 0;
+	req.used_pmcs = 0;
 	req.tid = counted->pid;
 	set = must(user_device_ioctl(VPERFCTR_ATTACH, &req));
 	sim_require(req.nrthreads == USERS && req.nrskipped == 1, "ATTACH to %u, and skipped %u",
@@ -870,6 +886,7 @@ static void attach_beyond_room(void *arg)
 	for (i = 0; i < 2; i++) {
 		req.nrthreads = 0;
 		req.nrskipped = 0;
+		req.used_pmcs = 0;
 		user_close(must(user_device_ioctl(VPERFCTR_ATTACH, &req)));
 		sim_require(i || (req.nrthreads == 1 && !req.nrskipped), "ATTACH to %u, and skipped %u",
 			    req.nrthreads, req.nrskipped);

@@ -551,6 +551,7 @@ static void attach_often(void *arg)
 	for (i = 0; i < ATTACHES && req.mem_fd >= 0 && !attached->exit_state; i++) {
 		req.nrthreads = 0;
 		req.nrskipped = 0;
+		req.used_pmcs = 0;
 		fd = user_device_ioctl(VPERFCTR_ATTACH, &req);
 		sim_require(fd >= 0 || fd == -EEXIST || fd == -ESRCH, "ATTACH: %ld", fd);
 		if (arg)

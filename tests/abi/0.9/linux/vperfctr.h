@@ -349,6 +349,11 @@ struct vperfctr_open {
  * the status then has VPERFCTR_STATUS_PRIVILEGED.  A control must count something, and
  * may have no other flags than INHERIT, INHERIT_THREADS, SPREAD and RING.
  *
+ * used_pmcs and used_fixed are the counters that other states have of the threads that the call
+ * has looked at, on any kind of CPU.  They are set if the call succeeds or if it fails with
+ * EADDRINUSE or EXFULL, so that the caller can choose other ones and call again.  The threads may
+ * have got others by then.
+ *
  * With the address of a struct vperfctr_ring in `ring`, the set gets a ring as by
  * VPERFCTR_RING, into which the samples of all threads go.  The control must then have
  * VPERFCTR_CONTROL_RING.
@@ -391,6 +396,8 @@ struct vperfctr_attach {
 	__u32 nrthreads;	/* out: threads that were attached to; in: 0 */
 	__u32 nrskipped;	/* out: threads that were skipped; in: 0 */
 	__u64 ring;		/* address of struct vperfctr_ring; 0: none */
+	__u64 used_pmcs;	/* out: general counters that other states have; in: 0 */
+	__u64 used_fixed;	/* out: fixed counters that they have; in: 0 */
 };
 
 /*
@@ -408,7 +415,8 @@ struct vperfctr_attach {
  *
  *	EPERM	the caller has neither
  *	EOPNOTSUPP  there is no VPERFCTR_FEATURE_CPUS: there are no counters, or the module
- *		isolates and cannot keep perf from letting user mode read them
+ *		isolates and cannot keep user mode from reading them, or perf from
+ *		letting it
  *	EINVAL	nrwords is 0 or greater than VPERFCTR_CPUS_MAX_WORDS, or there is no CPU
  *		in the set
  *	ENODEV	the set has a CPU that VPERFCTR_CPUS does not report
