@@ -342,9 +342,14 @@ static int add_all(const struct __vperfctr_perf *p, unsigned int first, struct g
 	if (err)
 		return err;
 	sum->running += clock.running;
-	/* Groups that are enabled before the clock may have counted a moment longer. */
-	return p->nrclocks ? (running + slack_of(clock.running) < clock.running ? -EBUSY : 0) :
-			     (clock.enabled != running ? -EBUSY : 0);
+	if (!p->nrclocks)
+		return clock.enabled != running ? -EBUSY : 0;
+	/*
+	 * Groups that are enabled before the clock may have counted a moment longer.  A thread that
+	 * has run for a moment only must not read 0 where it had no counters at all.
+	 */
+	return running + slack_of(clock.running) < clock.running || (!running && clock.running) ?
+	       -EBUSY : 0;
 }
 
 /* The same since the last reset. */

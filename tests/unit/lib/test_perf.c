@@ -728,6 +728,11 @@ START_TEST(thread_on_cpus)
 	/* The clock may be a little ahead. */
 	k.ran[2] -= 199000;
 	check_read(v, 0, 1050, 12);
+	/* One that has had no counter at all has not counted 0, however short it ran. */
+	k.ran[4] = 0;
+	check_read(v, -EBUSY, 0, 0);
+	k.ran[5] = 0;
+	check_read(v, 0, 1042, 12);
 	vperfctr_close(v);
 }
 END_TEST
