@@ -97,14 +97,10 @@ int vperfctr_open_member(struct vperfctr **v, const struct vperfctr *set, pid_t 
 	return err;
 }
 
-int vperfctr_attach_ring_sized(struct vperfctr **v, pid_t tid,
-			       const struct vperfctr_control *control, struct vperfctr_ring *ring,
-			       size_t size, unsigned int *nrthreads, unsigned int flags)
+/* Attach, and return what the kernel has written to *arg. */
+static int attach_set(struct vperfctr **v, struct vperfctr_attach *arg, struct vperfctr_ring *ring,
+		      size_t size)
 {
-	struct vperfctr_attach arg = {
-		.size = sizeof(arg), .flags = flags, .tid = tid, .control = (uintptr_t)control,
-		.ring = (uintptr_t)ring,
-	};
 	int dev, fd, err;
 
 	*v = NULL;
@@ -115,7 +111,9 @@ int vperfctr_attach_ring_sized(struct vperfctr **v, pid_t tid,
 		return dev;
 	if (ring)
 		ring->size = (uint32_t)size;
-	fd = attach(dev, &arg);
+	arg->size = sizeof(*arg);
+	arg->ring = (uintptr_t)ring;
+	fd = attach(dev, arg);
 	close(dev);
 	if (fd < 0)
 		return fd;
@@ -129,9 +127,45 @@ int vperfctr_attach_ring_sized(struct vperfctr **v, pid_t tid,
 	if (err) {
 		vperfctr_close(*v);
 		*v = NULL;
-	} else if (nrthreads) {
-		*nrthreads = arg.nrthreads;
 	}
+	return err;
+}
+
+int vperfctr_attach_ring_sized(struct vperfctr **v, pid_t tid,
+			       const struct vperfctr_control *control, struct vperfctr_ring *ring,
+			       size_t size, unsigned int *nrthreads, unsigned int flags)
+{
+	struct vperfctr_attach arg = { .flags = flags, .tid = tid, .control = (uintptr_t)control };
+	int err = attach_set(v, &arg, ring, size);
+
+	if (!err && nrthreads)
+		*nrthreads = arg.nrthreads;
+	return err;
+}
+
+int vperfctr_attach_beside_sized(struct vperfctr **v, pid_t tid,
+				 const struct vperfctr_control *control, struct vperfctr_ring *ring,
+				 size_t ring_size, struct vperfctr_attached *attached, size_t size,
+				 unsigned int flags)
+{
+	struct vperfctr_attach arg = { .flags = flags, .tid = tid, .control = (uintptr_t)control };
+	struct vperfctr_attached known;
+	int err;
+
+	*v = NULL;
+	if (!__vperfctr_is_size(size, __VPERFCTR_SIZE_WITH(struct vperfctr_attached, used_fixed)))
+		return -EINVAL;
+	err = attach_set(v, &arg, ring, ring_size);
+	memset(&known, 0, sizeof(known));
+	if (!err) {
+		known.nrthreads = arg.nrthreads;
+		known.nrskipped = arg.nrskipped;
+	}
+	if (!err || err == -EADDRINUSE || err == -EXFULL) {
+		known.used_pmcs = arg.used_pmcs;
+		known.used_fixed = arg.used_fixed;
+	}
+	__vperfctr_put_struct(attached, size, &known, sizeof(known));
 	return err;
 }
 

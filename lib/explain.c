@@ -495,10 +495,10 @@ static void explain_control(int err, const struct vperfctr_control *control, con
 			say(why, "the processor cannot count these events as asked for: check raw codes and event attributes (see perfex -v)");
 		break;
 	case -EADDRINUSE:
-		say(why, "the thread is also counted by itself or by another program, such as perfex, which uses one of these counters: name other counters, or other events");
+		say(why, "another program, such as perfex, or another part of this one also counts the thread, and has one of these counters: choose other ones, or end that ('perfex info --holders' shows what is counted)");
 		break;
 	case -EXFULL:
-		say(why, "the thread is also counted by itself or by another program, such as perfex, and this processor cannot count the events of both at the same time: count with one of them");
+		say(why, "another program, such as perfex, or another part of this one also counts the thread, and this processor cannot count the events of both at the same time: count with one of them");
 		break;
 	case -ENODEV:
 	case -EACCES:

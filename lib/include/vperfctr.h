@@ -423,7 +423,8 @@ int vperfctr_open_tid(struct vperfctr **v, pid_t tid, unsigned int flags);
  *		there is no ATTACH_OBSERVER.  If only some have, the others are counted: see
  *		read.children_missed
  *	-EADDRINUSE, -EXFULL, -EMLINK  with ATTACH_OBSERVER: no thread can be counted beside
- *		its other states: see vperfctr_control() and vperfctr_open()
+ *		its other states: see vperfctr_control(), vperfctr_open() and
+ *		vperfctr_attach_beside()
  *	-ENOSYS	/proc is not mounted
  *	-ENOTTY	the module is too old to attach
  *	-EINTR	a signal came while the call waited: the module's parameter
@@ -461,6 +462,40 @@ __VPERFCTR_PASS_SIZE int vperfctr_attach_ring(struct vperfctr **v, pid_t tid,
 					      unsigned int flags)
 {
 	return vperfctr_attach_ring_sized(v, tid, control, ring, sizeof(*ring), nrthreads, flags);
+}
+
+/* What vperfctr_attach_beside() has found.  It may grow. */
+struct vperfctr_attached {
+	uint32_t nrthreads;	/* threads that are counted; 0 after an error */
+	uint32_t nrskipped;	/* threads that cannot be counted; 0 after an error */
+	uint64_t used_pmcs;	/* general counters that other states of the threads have */
+	uint64_t used_fixed;	/* fixed counters that they have */
+};
+
+/*
+ * Do what vperfctr_attach_ring() does, and say which counters the threads' other states have, those
+ * of the program itself and of other observers.  Without a ring, the call is vperfctr_attach().
+ * After -EADDRINUSE or -EXFULL, or if threads were skipped, the caller can choose other counters: it
+ * takes these out of the pmc_mask and the fixed_mask that vperfctr_info() has returned, chooses again
+ * by vperfctr_event_assign(), and calls this again.  The threads may get others meanwhile, so the
+ * number of tries must have a bound.  *attached is zero after other errors.
+ *
+ * Errors are those of vperfctr_attach_ring(), and:
+ *
+ *	-EINVAL	(also) the size of *attached is smaller than that of version 0.1.0
+ */
+int vperfctr_attach_beside_sized(struct vperfctr **v, pid_t tid,
+				 const struct vperfctr_control *control, struct vperfctr_ring *ring,
+				 size_t ring_size, struct vperfctr_attached *attached, size_t size,
+				 unsigned int flags);
+__VPERFCTR_PASS_SIZE int vperfctr_attach_beside(struct vperfctr **v, pid_t tid,
+						const struct vperfctr_control *control,
+						struct vperfctr_ring *ring,
+						struct vperfctr_attached *attached,
+						unsigned int flags)
+{
+	return vperfctr_attach_beside_sized(v, tid, control, ring, sizeof(*ring), attached,
+					    sizeof(*attached), flags);
 }
 
 /*

@@ -176,6 +176,7 @@ static void try_calls(struct vperfctr *v, struct vperfctr *attached)
 	struct vperfctr_read_cpus *cpus = NEW(struct vperfctr_read_cpus, 1);
 	struct vperfctr_ring *ring = NEW(struct vperfctr_ring, 1);
 	struct vperfctr_ring *other = NEW(struct vperfctr_ring, 1);
+	struct vperfctr_attached *found = NEW(struct vperfctr_attached, 1);
 	struct vperfctr_region *region = NEW(struct vperfctr_region, 1);
 	struct vperfctr_control *control = NEW(struct vperfctr_control, 1);
 	struct vperfctr_ctr *ctr = NEW(struct vperfctr_ctr, 1);
@@ -201,6 +202,11 @@ static void try_calls(struct vperfctr *v, struct vperfctr *attached)
 	CHECK(got_ctr[0].map == 3 && got_ctr[0].ireset == -5);
 	control->flags = VPERFCTR_CONTROL_RING;
 	CHECK(!vperfctr_attach_ring(&attached, 0, control, other, NULL, 0));
+	CHECK_GUARDS(other, 1);
+	vperfctr_close(attached);
+	CHECK(!vperfctr_attach_beside(&attached, 0, control, other, found, 0));
+	CHECK_GUARDS(found, 1);
+	CHECK_NEWER(found, 0);
 	CHECK_GUARDS(other, 1);
 	CHECK_GUARDS(control, 1);
 	CHECK_GUARDS(ctr, 1);

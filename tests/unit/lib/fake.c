@@ -684,6 +684,17 @@ void fake_sample(const struct vperfctr_sample *sample, const uint64_t *sums)
 	add_sample(live, fake.state_fd, sample, sums);
 }
 
+static bool has_counter(const struct vperfctr_control *c, uint64_t pmcs, uint64_t fixed)
+{
+	const struct vperfctr_ctr *ctr = (const void *)(uintptr_t)c->ctr;
+	unsigned int i;
+
+	for (i = 0; i < c->nractrs + c->nrictrs; i++)
+		if ((ctr[i].map & VPERFCTR_FIXED ? fixed : pmcs) >> (ctr[i].map & 63) & 1)
+			return true;
+	return false;
+}
+
 static int state_control(struct state *s, int fd, const struct vperfctr_control *c)
 {
 	const bool any = c->kind == VPERFCTR_ANY_KIND;
@@ -694,6 +705,10 @@ static int state_control(struct state *s, int fd, const struct vperfctr_control 
 		return refuse(EBUSY);
 	if (fails(FAKE_CONTROL))
 		return -1;
+	fake.info.used_pmcs |= fake.late_pmcs;
+	fake.late_pmcs = 0;
+	if (has_counter(c, fake.info.used_pmcs, 0))
+		return refuse(EADDRINUSE);
 	if (c->size != sizeof(*c) || c->reserved || c->ctr_size != sizeof(struct vperfctr_ctr) ||
 	    !is_kind(c->kind, c->nrkinds) || (any && (!nr || !c->nrkinds)) ||
 	    (!nr && c->kind) || nr > fake.info.nrctrs || nrall > VPERFCTR_MAX_CTRS ||
@@ -980,6 +995,20 @@ static int state_ioctl(struct state *s, int fd, unsigned long request, void *arg
 	}
 }
 
+/* Sets are not made: the call fails, if for no other reason then as in a module without it. */
+static int dev_attach(struct vperfctr_attach *arg)
+{
+	const struct vperfctr_control *control = (const void *)(uintptr_t)arg->control;
+
+	if (fails(FAKE_ATTACH))
+		return -1;
+	if (!has_counter(control, fake.used_pmcs, fake.used_fixed))
+		return refuse(ENOTTY);
+	arg->used_pmcs = fake.used_pmcs;
+	arg->used_fixed = fake.used_fixed;
+	return refuse(EADDRINUSE);
+}
+
 static int dev_ioctl(unsigned long request, void *arg)
 {
 	switch (request) {
@@ -996,8 +1025,7 @@ static int dev_ioctl(unsigned long request, void *arg)
 	case VPERFCTR_OPEN_CPUS:
 		return dev_open_cpus(arg);
 	case VPERFCTR_ATTACH:
-		/* It only fails, usually as in a module that does not have it. */
-		return fails(FAKE_ATTACH) ? -1 : refuse(ENOTTY);
+		return dev_attach(arg);
 	default:
 		return refuse(ENOTTY);
 	}

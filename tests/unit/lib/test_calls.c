@@ -192,6 +192,9 @@ static const struct {
 	{ -EPERM, VPERFCTR_WHY_CONTROL, "kernel mode" },
 	{ -EIO, VPERFCTR_WHY_CONTROL, "dmesg" },
 	{ -EINVAL, VPERFCTR_WHY_CONTROL, "check raw codes" },
+	{ -EADDRINUSE, VPERFCTR_WHY_CONTROL, "has one of these counters: choose other ones" },
+	{ -EXFULL, VPERFCTR_WHY_CONTROL, "also counts the thread, and this processor cannot" },
+	{ -EMLINK, VPERFCTR_WHY_CONTROL, "as many times as the vperfctr module allows" },
 	{ -ENOMEM, VPERFCTR_WHY_CONTROL, "cannot set up the counters: Cannot allocate memory" },
 	{ -EPERM, VPERFCTR_WHY_OPEN_CPUS, "CAP_PERFMON" },
 	{ -EOPNOTSUPP, VPERFCTR_WHY_OPEN_CPUS, "isolate=0" },
@@ -348,6 +351,33 @@ START_TEST(not_of_perf)
 	ck_assert_int_eq(vperfctr_perf_descriptors(v, &groups), -ENOTTY);
 	ck_assert_int_eq(vperfctr_perf_cpu_soft(v, 0, &soft), -ENOTTY);
 	vperfctr_close(v);
+}
+END_TEST
+
+/* The counters of others are told with the errors that other counters avoid. */
+START_TEST(attach_beside)
+{
+	struct vperfctr_attached attached, clean = { .nrthreads = 0 };
+	struct vperfctr_ctr ctr[2] = { { .map = 0 } };
+	struct vperfctr_control control;
+	struct vperfctr *v;
+
+	vperfctr_control_init(&control, ctr);
+	vperfctr_control_add(&control, 1, 0x4100c0);
+	fake.used_pmcs = 2;
+	fake.used_fixed = 4;
+	ck_assert_int_eq(vperfctr_attach_beside(&v, 0, &control, NULL, &attached, 0), -EADDRINUSE);
+	ck_assert_ptr_null(v);
+	ck_assert_uint_eq(attached.used_pmcs, 2);
+	ck_assert_uint_eq(attached.used_fixed, 4);
+	ck_assert_uint_eq(attached.nrthreads | attached.nrskipped, 0);
+	fake.fail[FAKE_ATTACH] = EBUSY;
+	ck_assert_int_eq(vperfctr_attach_beside(&v, 0, &control, NULL, &attached, 0), -EBUSY);
+	ck_assert_int_eq(memcmp(&attached, &clean, sizeof(clean)), 0);
+	ck_assert_int_eq(vperfctr_attach_beside_sized(&v, 0, &control, NULL, 0, &attached,
+						      sizeof(attached) - 1, 0), -EINVAL);
+	ck_assert_ptr_null(v);
+	ck_assert_uint_eq(fake.calls[FAKE_ATTACH], 2);
 }
 END_TEST
 
@@ -1568,6 +1598,7 @@ static Suite *suite(void)
 	tcase_add_test(t, info);
 	tcase_add_loop_test(t, device_fails, 0, sizeof(device_errors) / sizeof(device_errors[0]));
 	tcase_add_test(t, abi);
+	tcase_add_test(t, attach_beside);
 	tcase_add_test(t, abi_of_page);
 	tcase_add_test(t, versions);
 	tcase_add_test(t, nanoseconds);
