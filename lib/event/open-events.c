@@ -118,13 +118,26 @@ static int choose_table(struct vperfctr_ctr *table, uint64_t *soft, const char *
 	return n;
 }
 
-/* Return the beginning of a reason: the processor may have more counters than are left. */
-static const char *others_text(const struct vperfctr_info *info, bool beside, int err)
-{
-	const uint64_t own = beside ? info->own_pmcs | info->own_fixed : 0;
+/* The beginning of a reason: the processor may have more counters than are left. */
+struct others {
+	char text[256];
+};
 
-	return (err == -ENOSPC || err == -EOPNOTSUPP) && (info->used_pmcs | info->used_fixed | own) ?
-	       "beside the counters by which others count this thread: " : "";
+/* Name the counters that other states of the thread have, if they may be the reason for an error. */
+static const char *name_others(struct others *others, const struct vperfctr_info *info, bool beside,
+			       int err)
+{
+	const uint64_t pmcs = info->used_pmcs | (beside ? info->own_pmcs : 0);
+	const uint64_t fixed = info->used_fixed | (beside ? info->own_fixed : 0);
+	char counters[128];
+
+	*others->text = '\0';
+	if ((err != -ENOSPC && err != -EOPNOTSUPP) || !(pmcs | fixed))
+		return others->text;
+	__vperfctr_describe(counters, sizeof(counters), pmcs, fixed);
+	snprintf(others->text, sizeof(others->text),
+		 "beside the counters by which others count this thread (%s): ", counters);
+	return others->text;
 }
 
 /* Fill in a control by names, with this library's structures. */
@@ -134,6 +147,7 @@ static int fill_control(struct vperfctr_control *control, struct vperfctr_ctr *c
 {
 	struct vperfctr_ctr table[VPERFCTR_MAX_CTRS];
 	struct vperfctr_info info[MAX_KINDS];
+	struct others others;
 	int i, k, n, nrkinds;
 	uint64_t soft = 0;
 
@@ -151,9 +165,11 @@ static int fill_control(struct vperfctr_control *control, struct vperfctr_ctr *c
 		n = choose_table(table, &soft, names, &info[k], &why_kind);
 		if (n < 0 && nrkinds > 1)
 			return __vperfctr_refuse(why, n, "on CPUs of kind %d: %s%s", k,
-						 others_text(&info[k], beside, n), why_kind.text);
+						 name_others(&others, &info[k], beside, n),
+						 why_kind.text);
 		if (n < 0)
-			return __vperfctr_refuse(why, n, "%s%s", others_text(&info[k], beside, n),
+			return __vperfctr_refuse(why, n, "%s%s",
+						 name_others(&others, &info[k], beside, n),
 						 why_kind.text);
 		if ((unsigned int)(n * (k + 1)) > room)
 			return __vperfctr_refuse(why, -EOVERFLOW,
@@ -262,6 +278,36 @@ static int open_chosen(struct vperfctr **v, const struct chosen *c, unsigned int
 	return err;
 }
 
+/* An observer may attach between the choice and its use, but hardly that often. */
+#define TRIES	8
+
+/* Choose counters that other states of the thread do not have, and count. */
+static int choose_and_open(struct vperfctr **v, const char *names, unsigned int flags,
+			   struct vperfctr_why *why)
+{
+	unsigned int i = 0;
+	struct chosen c;
+	int err;
+
+	do {
+		err = choose(&c, names, flags & VPERFCTR_OPEN_OBSERVER, why);
+		if (!err)
+			err = open_chosen(v, &c, flags, why);
+	} while (err == -EADDRINUSE && ++i < TRIES);
+	/* What an earlier try was refused for is no reason for anything. */
+	if (!err)
+		why->text[0] = '\0';
+	return err;
+}
+
+/* True if observers have counters of the thread, so that there may be too few for this reason. */
+static bool others_count(void)
+{
+	struct vperfctr_info info;
+
+	return !vperfctr_info(&info, 0) && (info.used_pmcs | info.used_fixed);
+}
+
 /*
  * Count beside the thread's own state, which another part of the program has, by counters that it
  * does not use.  Returns -EEXIST if they do not suffice.
@@ -269,11 +315,8 @@ static int open_chosen(struct vperfctr **v, const struct chosen *c, unsigned int
 static int open_beside(struct vperfctr **v, const char *names, struct vperfctr_why *why)
 {
 	struct vperfctr_why beside = { "" };
-	struct chosen c;
-	int err = choose(&c, names, true, &beside);
+	int err = choose_and_open(v, names, VPERFCTR_OPEN_OBSERVER, &beside);
 
-	if (!err)
-		err = open_chosen(v, &c, VPERFCTR_OPEN_OBSERVER, &beside);
 	switch (err) {
 	case -ENOSPC:
 	case -EINVAL:
@@ -295,14 +338,11 @@ static int open_beside(struct vperfctr **v, const char *names, struct vperfctr_w
 static int open_module(struct vperfctr **v, const char *names, bool *unusable,
 		       struct vperfctr_why *why)
 {
-	struct chosen c;
-	int err = choose(&c, names, false, why);
+	int err = choose_and_open(v, names, VPERFCTR_OPEN_TRANSIENT, why);
 
-	if (!err) {
-		err = open_chosen(v, &c, VPERFCTR_OPEN_TRANSIENT, why);
-		if (err == -EEXIST)
-			err = open_beside(v, names, why);
-	} else if (err == -EOPNOTSUPP && lacks_counters()) {
+	if (err == -EEXIST)
+		err = open_beside(v, names, why);
+	if (err == -EOPNOTSUPP && lacks_counters()) {
 		*unusable = true;
 		return __vperfctr_refuse(why, err, "the module has no counters here, as in many virtual machines");
 	}
@@ -314,7 +354,14 @@ static int open_module(struct vperfctr **v, const char *names, bool *unusable,
 	case -EEXIST:
 	case -EAGAIN:
 	case -EBUSY:
+	case -EADDRINUSE:
+	case -EXFULL:
+	case -EMLINK:
 		*unusable = true;
+		break;
+	case -ENOSPC:
+	case -EOPNOTSUPP:
+		*unusable = others_count();
 	}
 	return err;
 }

@@ -1253,6 +1253,28 @@ START_TEST(opens)
 }
 END_TEST
 
+/* An observer attaches between the choice of a counter and its use. */
+START_TEST(opens_beside)
+{
+	struct vperfctr *v;
+
+	fake_reset();
+	fake.late_pmcs = 1;
+	ck_assert_int_eq(vperfctr_event_open(&v, "branches:u", &why), 0);
+	ck_assert_str_eq(why.text, "");
+	ck_assert_uint_eq(fake_seen->tries, 2);
+	ck_assert_uint_eq(fake_seen->ctr[0].map, 1);
+	vperfctr_close(v);
+	fake.state_fd = -1;
+	/* One has all of them. */
+	fake.late_pmcs = 0xf;
+	fake_open_fails(-EOPNOTSUPP, "branches:u", "beside the counters by which others count this thread (general counters 0-3): ");
+	fake.info.used_pmcs = 0;
+	fake.fail[FAKE_CONTROL] = EADDRINUSE;
+	fake_open_fails(-EADDRINUSE, "branches:u", "has one of these counters: choose other ones");
+}
+END_TEST
+
 /* Each kind has the codes and the counters that it has. */
 START_TEST(control_of_kinds)
 {
@@ -1523,6 +1545,7 @@ int main(void)
 	tcase_add_test(t, list);
 	tcase_add_test(t, unknown_processor);
 	tcase_add_test(t, opens);
+	tcase_add_test(t, opens_beside);
 	tcase_add_test(t, control_of_kinds);
 	tcase_add_test(t, opens_on_kinds);
 	tcase_add_test(t, software);
