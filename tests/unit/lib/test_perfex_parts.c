@@ -822,13 +822,27 @@ END_TEST
 
 START_TEST(thread_is_counted_already)
 {
+	const struct vperfctr_attached none = { .used_pmcs = 0 };
+	const struct vperfctr_attached some = { .used_pmcs = 5, .used_fixed = 1ULL << 63 };
+	const struct target thread = { .id = 42 };
+	struct targets targets = { .nr = 1 };
+
 	make_proc();
-	fail_counted_already(&error, 42, proc);
-	ck_assert_str_eq(error.text, "thread 42 has counters already, by its own program or another perfex: end that first");
+	fail_beside(&error, -EADDRINUSE, &thread, &none, proc);
+	ck_assert_str_eq(error.text, "thread 42 is counted already, by itself or by another program: end that first, or count other events; 'perfex info --holders' shows what is counted");
+	/* No other choice would help. */
+	ck_assert(error.beside && error.unusable);
+	ck_assert(!targets_leave_out(&targets, &error));
 	make_holder(77, "perfex\n", "anon_inode:[vperfctr]");
-	fail_counted_already(&error, 42, proc);
-	ck_assert_str_eq(error.text, "thread 42 has counters already, and these use vperfctr: perfex (process 77); "
-			 "end the one that counts it first");
+	fail_beside(&error, -EADDRINUSE, &thread, &some, proc);
+	ck_assert_str_eq(error.text, "thread 42 is counted already, by itself or by another program (these use vperfctr: perfex (process 77)), with counters 0, 2, fixed 63: end that first, or count other events; 'perfex info --holders' shows what is counted");
+	ck_assert(targets_leave_out(&targets, &error));
+	ck_assert_uint_eq(targets.used_pmcs, 5);
+	ck_assert_uint_eq(targets.used_fixed, 1ULL << 63);
+	ck_assert(!targets_leave_out(&targets, &error));
+	/* The threads may have other counters each time, but not for ever. */
+	for (targets.used_pmcs = 0; targets_leave_out(&targets, &error); targets.used_pmcs = 0)
+		ck_assert_uint_lt(targets.tries, 20);
 	remove_proc();
 }
 END_TEST
@@ -858,12 +872,12 @@ START_TEST(error_messages)
 	fail_device(&error, -EMFILE);
 	ck_assert_ptr_nonnull(strstr(error.text, "Too many open files"));
 	fail_device(&error, -EEXIST);
-	ck_assert_ptr_nonnull(strstr(error.text, "give the outer perfex --no-inherit"));
+	ck_assert_ptr_nonnull(strstr(error.text, "this thread has counters already"));
 	ck_assert_ptr_null(strstr(error.text, "File exists"));
 	fail_device(&error, -EAGAIN);
 	ck_assert_ptr_nonnull(strstr(error.text, "max_states_per_user"));
-	fail_open_thread(&error, -EEXIST, 42);
-	ck_assert_ptr_nonnull(strstr(error.text, "thread 42 has counters already"));
+	fail_open_thread(&error, -EMLINK, 42);
+	ck_assert_ptr_nonnull(strstr(error.text, "as many times as the vperfctr module allows"));
 	fail_open_thread(&error, -EMFILE, 42);
 	ck_assert_ptr_nonnull(strstr(error.text, "ulimit"));
 	fail_open_thread(&error, -ENODEV, 42);

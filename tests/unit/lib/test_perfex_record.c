@@ -569,7 +569,7 @@ static const struct {
 } attach_failures[] = {
 	{ EAGAIN, "max_ring_kb_per_user" },
 	{ EBUSY, "holds the counters" },
-	{ EEXIST, "has counters already" },
+	{ EADDRINUSE, "is counted already, by itself or by another program" },
 	{ ESRCH, "no process or thread" },
 	{ EMFILE, "ulimit" },
 	{ E2BIG, "too old to sample running processes" },
@@ -603,6 +603,15 @@ START_TEST(old_modules_and_failures)
 		ck_assert_int_eq(sample("--sample=cycles=1k", pid, "--timeout=1s"), 125);
 		is_message(attach_failures[i].message);
 	}
+	/* Others have the counter that comes first, and perfex takes another one. */
+	fake.fail[FAKE_ATTACH] = 0;
+	fake.used_fixed = 7;
+	fake.used_pmcs = 1;
+	ck_assert_int_eq(sample("--sample=cycles=1k", pid, "--timeout=1s"), 125);
+	is_message("too old to sample running processes");
+	fake.used_pmcs = 0xf;
+	ck_assert_int_eq(sample("--sample=cycles=1k", pid, "--timeout=1s"), 125);
+	is_message("with counters 0, 1, 2, 3, fixed 0, fixed 1, fixed 2: end that first");
 	ck_assert_int_eq(sample("--sample=cycles=1k", pid, "--timeout=1s", "true"), 125);
 	is_message("either --timeout or a command");
 	kill(child, SIGKILL);

@@ -993,6 +993,7 @@ static const struct {
 	{ FAKE_OPEN, ENOMEM, "cannot use /dev/vperfctr: Cannot allocate memory" },
 	{ FAKE_CONTROL, EBUSY, "holds the counters" },
 	{ FAKE_CONTROL, EPERM, "count user mode with ':u'" },
+	{ FAKE_CONTROL, EADDRINUSE, "has one of these counters: choose other ones" },
 	{ FAKE_CONTROL, EINVAL, "cannot count these events" },
 	{ FAKE_CONTROL, ENOMEM, "cannot set up the counters: Cannot allocate memory" },
 };
@@ -1839,6 +1840,39 @@ START_TEST(threads_started_meanwhile)
 }
 END_TEST
 
+/* perfex leaves the counters to those who have them. */
+START_TEST(attach_beside)
+{
+	start_target(2);
+	fake.used_fixed = 7;
+	fake.used_pmcs = 3;
+	ck_assert_int_eq(perfex("-e", "cycles,branches", "-p", target_id(), "--timeout", "0s"), 0);
+	has(err, "2,000  cycles");
+	ck_assert_uint_eq(fake_seen->control.nractrs, 2);
+	ck_assert_uint_eq(1U << fake_seen->ctr[0].map | 1U << fake_seen->ctr[1].map, 0xc);
+	/* By default it counts what the others leave.  It tries twice, and runs --pre once. */
+	ck_assert_int_eq(perfex("--pre", "echo before", "-p", target_id(), "--timeout", "0s"), 0);
+	ck_assert_uint_eq(fake_seen->control.nractrs, 2);
+	ck_assert_str_eq(out, "before\n");
+	/* They do not suffice. */
+	ck_assert_int_eq(perfex("-e", "cycles,branches,instructions", "-p", target_id(),
+				"--timeout", "0s"), 125);
+	has(err, "perfex: process ");
+	has(err, " is counted already, by itself or by another program");
+	has(err, ", with counters 0, 1, fixed 0, fixed 1, fixed 2: end that first, or count other events; 'perfex info --holders' shows what is counted; and by the other counters: too many events: ");
+	/* Nothing tells which ones they are, or there are none that would help. */
+	fake.used_fixed = fake.used_pmcs = 0;
+	fake.fail[FAKE_ATTACH] = EXFULL;
+	ck_assert_int_eq(perfex("-e", "cycles", "-t", target_id(), "--timeout", "0s"), 125);
+	has(err, "perfex: thread ");
+	has(err, ", and this processor cannot count the events of both at the same time: end that first");
+	fake.fail[FAKE_ATTACH] = EMLINK;
+	ck_assert_int_eq(perfex("-e", "cycles", "-t", target_id(), "--timeout", "0s"), 125);
+	has(err, ", as often as the vperfctr module allows: end that first");
+	is_untouched();
+}
+END_TEST
+
 START_TEST(attach_incomplete)
 {
 	start_target(2);
@@ -1861,11 +1895,12 @@ static const struct {
 	const char *message;
 } attach_failures[] = {
 	{ FAKE_DEVICE, ENOENT, "modprobe vperfctr" },
-	{ FAKE_OPEN, EEXIST, "has counters already" },
+	{ FAKE_OPEN, EMLINK, "is counted as many times as the vperfctr module allows" },
 	{ FAKE_OPEN, EAGAIN, "max_states_per_user" },
 	{ FAKE_OPEN, EMFILE, "ulimit" },
 	{ FAKE_OPEN, EPERM, "if this is a container, give it the device" },
 	{ FAKE_CONTROL, EBUSY, "holds the counters" },
+	{ FAKE_CONTROL, EADDRINUSE, "has one of these counters: choose other ones" },
 	{ FAKE_CONTROL, EINVAL, "cannot count these events" },
 	{ FAKE_READ, EFAULT, "cannot read the counters: Bad address" },
 };
@@ -2106,6 +2141,7 @@ static Suite *suite(void)
 	tcase_add_test(t, attach_stopped_process);
 	tcase_add_test(t, attach_keeps_signals);
 	tcase_add_test(t, threads_started_meanwhile);
+	tcase_add_test(t, attach_beside);
 	tcase_add_test(t, attach_incomplete);
 	tcase_add_loop_test(t, attach_fails, 0, ARRAY_SIZE(attach_failures));
 	tcase_add_test(t, attach_no_such_process);

@@ -18,6 +18,9 @@ int fail_with(struct error *e, const char *fmt, ...)
 	e->busy = false;
 	e->unusable = false;
 	e->of_both = false;
+	e->beside = false;
+	e->used_pmcs = 0;
+	e->used_fixed = 0;
 	va_start(ap, fmt);
 	vsnprintf(e->text, sizeof(e->text), fmt, ap);
 	va_end(ap);
@@ -50,6 +53,9 @@ static bool is_unusable(int err)
 	case -EEXIST:
 	case -EAGAIN:
 	case -EBUSY:
+	case -EADDRINUSE:
+	case -EXFULL:
+	case -EMLINK:
 		return true;
 	default:
 		return false;
@@ -66,16 +72,13 @@ static int fail_call(struct error *e, int err, unsigned int call,
 	fail_with(e, "%s", why.text);
 	e->busy = err == -EBUSY;
 	e->unusable = is_unusable(err);
+	e->beside = err == -EADDRINUSE || err == -EXFULL;
 	return -1;
 }
 
 int fail_device(struct error *e, int err)
 {
-	if (err != -EEXIST)
-		return fail_call(e, err, VPERFCTR_WHY_OPEN, NULL, PROC);
-	fail_with(e, "this perfex is being counted itself, by another perfex or by the program that started it, and a thread has one set of counters: count with one of them, or give the outer perfex --no-inherit");
-	e->unusable = true;
-	return -1;
+	return fail_call(e, err, VPERFCTR_WHY_OPEN, NULL, PROC);
 }
 
 int fail_both(struct error *e, const struct error *module, const char *why)

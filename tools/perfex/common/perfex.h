@@ -30,6 +30,8 @@ struct error {
 	bool busy;		/* others have the counters */
 	bool unusable;		/* the module cannot count now, whatever the events are */
 	bool of_both;		/* it is no matter of who counts */
+	bool beside;		/* others count the same threads: other counters may be free */
+	uint64_t used_pmcs, used_fixed;	/* those that the others have, as far as that is known */
 	char text[1200];
 };
 
@@ -63,8 +65,16 @@ int fail_attach_rights(struct error *e, pid_t tid, const char *proc);
 
 #define PROC		"/proc"
 
-/* The thread has vperfctr counters already: name the processes that may have made them. */
-int fail_counted_already(struct error *e, pid_t tid, const char *proc);
+/*
+ * Others count the target, and leave no room for what was asked for: err is that of ATTACH.  Name
+ * the counters that they have, which are known unless err is -EMLINK, and who they may be.
+ */
+struct target;
+int fail_beside(struct error *e, int err, const struct target *target,
+		const struct vperfctr_attached *attached, const char *proc);
+
+/* The counters that others have were left out, for the reason in *beside, and the rest refuses. */
+int fail_rest(struct error *e, const struct error *beside);
 
 /* perf_event has refused the events, and the module for the reason in *module, if it has text. */
 int fail_both(struct error *e, const struct error *module, const char *why);
@@ -580,7 +590,15 @@ struct targets {
 	unsigned int nr;
 	struct target target[MAX_TARGETS];
 	const struct vperfctr_cpu_mask *cpus;	/* CPUs instead of threads; or NULL */
+	uint64_t used_pmcs, used_fixed;	/* counters that others have who count these threads */
+	unsigned int tries;		/* how often counters were left out because of others */
 };
+
+/*
+ * Leave out the counters that others have, as a failed attempt to count has found out.
+ * Return: whether a choice without them is worth another attempt.
+ */
+bool targets_leave_out(struct targets *targets, const struct error *e);
 
 #define NO_TIMEOUT	(-1.0)
 

@@ -5,30 +5,74 @@
 
 #include "perfex.h"
 
-int fail_counted_already(struct error *e, pid_t tid, const char *proc)
+/* Write "0, 1, fixed 0". */
+static void list_counters(char *buf, size_t size, uint64_t pmcs, uint64_t fixed)
 {
+	unsigned int i;
+	size_t len = 0;
+
+	*buf = '\0';
+	for (i = 0; i < 128 && len < size; i++)
+		if ((i < 64 ? pmcs : fixed) >> i % 64 & 1)
+			len += (size_t)snprintf(buf + len, size - len, "%s%s%u", len ? ", " : "",
+						i < 64 ? "" : "fixed ", i % 64);
+}
+
+int fail_beside(struct error *e, int err, const struct target *target,
+		const struct vperfctr_attached *attached, const char *proc)
+{
+	const uint64_t pmcs = attached->used_pmcs, fixed = attached->used_fixed;
+	char names[256], users[sizeof(names) + 64] = "", counters[256];
 	struct vperfctr_holders h;
-	char names[256];
 
 	vperfctr_find_holders(&h, VPERFCTR_HOLDERS_STATES, proc);
 	vperfctr_describe_holders(names, sizeof(names), &h);
-	if (!h.nr)
-		return fail_with(e, "thread %d has counters already, by its own program or another perfex: end that first",
-				 (int)tid);
-	return fail_with(e, "thread %d has counters already, and these use vperfctr: %s; end the one that counts it first",
-			 (int)tid, names);
+	list_counters(counters, sizeof(counters), pmcs, fixed);
+	if (h.nr)
+		snprintf(users, sizeof(users), " (these use vperfctr: %s)", names);
+	fail_with(e, "%s %d is counted already, by itself or by another program%s%s%s%s: end that first, or count other events; 'perfex info --holders' shows what is counted",
+		  target->process ? "process" : "thread", (int)target->id, users,
+		  err == -EMLINK ? ", as often as the vperfctr module allows" :
+		  err == -EXFULL ? ", and this processor cannot count the events of both at the same time" : "",
+		  *counters ? ", with counters " : "", counters);
+	e->unusable = true;
+	e->beside = err != -EMLINK;
+	e->used_pmcs = pmcs;
+	e->used_fixed = fixed;
+	return -1;
+}
+
+int fail_rest(struct error *e, const struct error *beside)
+{
+	const struct error rest = *e;
+
+	fail_with(e, "%.600s; and by the other counters: %.560s", beside->text, rest.text);
+	e->unusable = true;
+	return -1;
+}
+
+/* Threads may get other counters at any time, but hardly that often meanwhile. */
+#define BESIDE_TRIES	8
+
+bool targets_leave_out(struct targets *targets, const struct error *e)
+{
+	const uint64_t pmcs = e->used_pmcs & ~targets->used_pmcs;
+	const uint64_t fixed = e->used_fixed & ~targets->used_fixed;
+
+	if (!e->beside || ++targets->tries > BESIDE_TRIES)
+		return false;
+	targets->used_pmcs |= pmcs;
+	targets->used_fixed |= fixed;
+	/* INFO tells what counts a command of perfex, which is perfex itself. */
+	return pmcs || fixed || !targets->nr;
 }
 
 int fail_open_thread(struct error *e, int err, pid_t tid)
 {
-	switch (err) {
-	case -EEXIST:
-		return fail_counted_already(e, tid, PROC);
-	case -EMFILE:
+	(void)tid;
+	if (err == -EMFILE)
 		return fail_with(e, "there are more threads than perfex may have file descriptors: raise the hard limit (ulimit -Hn)");
-	default:
-		return fail_device(e, err);
-	}
+	return fail_device(e, err);
 }
 
 int fail_attach_rights(struct error *e, pid_t tid, const char *proc)

@@ -327,12 +327,18 @@ static bool is_in_set(const struct session *s, const struct target *target)
 	return false;
 }
 
-static int fail_attach(struct session *s, struct error *e, int err, pid_t id)
+static int fail_attach(struct session *s, struct error *e, int err, const struct target *target,
+		       const struct vperfctr_attached *attached)
 {
+	const pid_t id = target->id;
 	char path[64];
 	int fd;
 
 	switch (err) {
+	case -EADDRINUSE:
+	case -EXFULL:
+	case -EMLINK:
+		return fail_beside(e, err, target, attached, PROC);
 	case -EPERM:
 		/* Either the process may not be traced, or the control is not permitted. */
 		snprintf(path, sizeof(path), PROC "/%d/mem", (int)id);
@@ -362,8 +368,8 @@ static int attach_set(struct session *s, const struct target *target, struct err
 {
 	struct thread *t = new_thread(s, target->id);
 	struct vperfctr_ring ring, *with = NULL;
+	struct vperfctr_attached attached;
 	struct counts c;
-	unsigned int nr;
 	int err;
 
 	if (!t)
@@ -375,23 +381,23 @@ static int attach_set(struct session *s, const struct target *target, struct err
 		with = &ring;
 	}
 	do {
-		err = vperfctr_attach_ring(&t->v, target->id, s->control, with, &nr,
-					   VPERFCTR_ATTACH_OBSERVER |
-					   (target->process ? 0 : VPERFCTR_ATTACH_THREAD));
+		err = vperfctr_attach_beside(&t->v, target->id, s->control, with, &attached,
+					     VPERFCTR_ATTACH_OBSERVER |
+					     (target->process ? 0 : VPERFCTR_ATTACH_THREAD));
 	} while (err == -EINTR);
 	if ((err == -ENOTTY || err == -E2BIG) && with)
 		return fail_with(e, "the vperfctr module is too old to sample running processes: install that of this perfex, or let perfex run the command");
 	if (err == -ENOTTY)
 		return 1;
 	if (err)
-		return fail_attach(s, e, err, target->id);
+		return fail_attach(s, e, err, target, &attached);
 	s->nr++;
-	s->nrcounted += nr;
+	s->nrcounted += attached.nrthreads;
 	/* All threads or none.  Those that have left the set since say why. */
 	err = counts_read_set(t->v, s->control, &c);
 	if (!err && c.missed &&
 	    !(c.status & (VPERFCTR_STATUS_PRIVILEGED | VPERFCTR_STATUS_FORBIDDEN)))
-		return fail_counted_already(e, target->id, PROC);
+		return fail_beside(e, -EADDRINUSE, target, &attached, PROC);
 	return with ? s->sampler->start(s->sampler->arg, target, t->v, e) : 0;
 }
 

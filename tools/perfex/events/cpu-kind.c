@@ -129,7 +129,8 @@ static unsigned int find_runnable(const struct targets *targets, unsigned int nr
 }
 
 /* Return: the number of kinds, or -1 with *e. */
-static int describe_kinds(struct vperfctr_info *info, struct error *e)
+static int describe_kinds(struct vperfctr_info *info, const struct targets *targets,
+			  struct error *e)
 {
 	unsigned int i = 0;
 	int err;
@@ -139,8 +140,8 @@ static int describe_kinds(struct vperfctr_info *info, struct error *e)
 		if (err)
 			return fail_device(e, err);
 		/* If another perfex counts this one, the command has that observer, too. */
-		info[i].pmc_mask &= ~info[i].used_pmcs;
-		info[i].fixed_mask &= ~info[i].used_fixed;
+		info[i].pmc_mask &= ~(targets->nr ? targets->used_pmcs : info[i].used_pmcs);
+		info[i].fixed_mask &= ~(targets->nr ? targets->used_fixed : info[i].used_fixed);
 	} while (++i < info->nrkinds && i < MAX_KINDS);
 	return (int)i;
 }
@@ -222,7 +223,7 @@ int kind_choose(const char *asked, const struct targets *targets, struct kinds *
 {
 	struct vperfctr_info info[MAX_KINDS];
 	unsigned int runnable;
-	int nr = describe_kinds(info, e), n, ret;
+	int nr = describe_kinds(info, targets, e), n, ret;
 
 	if (nr < 0)
 		return -1;

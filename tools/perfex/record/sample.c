@@ -1229,7 +1229,8 @@ static bool choose_inheritance(const struct choice *c)
 	return false;
 }
 
-static int choose_targets(struct choice *c, struct cpus *cpus, struct error *e)
+static int choose_targets(struct choice *c, const struct targets *targets, struct cpus *cpus,
+			  struct error *e)
 {
 	c->cpus = counts_cpus(c->counting);
 	if (c->perf) {
@@ -1239,7 +1240,7 @@ static int choose_targets(struct choice *c, struct cpus *cpus, struct error *e)
 				 choose_events(&c->kinds, c, e);
 	}
 	return c->cpus ? cpus_choose(cpus, c->counting, &c->kinds, choose_events, c, e) :
-			 kind_choose(c->counting->kind, &c->counting->targets, &c->kinds, choose_events, c, e);
+			 kind_choose(c->counting->kind, targets, &c->kinds, choose_events, c, e);
 }
 
 static void free_recorder(struct recorder *r)
@@ -1313,7 +1314,7 @@ static int record(const struct choice *c, struct cpus *cpus, struct output *out,
 		ret = sample_run(&s, c, &control, e);
 	/* If samples were written, no other source can take over. */
 	if (ret < 0 && r.rec.out == out->f)
-		e->unusable = false;
+		e->unusable = e->beside = false;
 	/* Some samples are better than none, and than no file. */
 	if (ret < 0 && r.rec.nrsamples && output_keep_new(out) && *out->kept) {
 		const struct error why = *e;
@@ -1327,12 +1328,10 @@ static int record(const struct choice *c, struct cpus *cpus, struct output *out,
 	return ret;
 }
 
-/*
- * Sample by one of the two.
- * module: why perf_event must take the place of the module, or NULL
- */
-static int sample_by(const struct choice *asked, bool perf, const struct error *module,
-		     struct output *out, struct error *e)
+/* Choose counters, and sample by one of the two. */
+static int try_to_sample(const struct choice *asked, const struct targets *targets, bool perf,
+			 const struct error *module, const struct error *beside,
+			 struct output *out, struct error *e)
 {
 	const bool quiet = asked->show->quiet;
 	struct choice choice = *asked;
@@ -1342,7 +1341,10 @@ static int sample_by(const struct choice *asked, bool perf, const struct error *
 	choice.perf = perf;
 	choice.module = quiet ? NULL : module;
 	e->unusable = false;
-	if (choose_targets(&choice, &cpus, e) >= 0) {
+	if (choose_targets(&choice, targets, &cpus, e) < 0) {
+		if (*beside->text)
+			fail_rest(e, beside);
+	} else {
 		if (asked->show->verbose && !perf)
 			print_control(stderr, choice.events, &choice.kinds, choice.ctr);
 		if (choice.chosen && !choice.cpus && !quiet)
@@ -1351,6 +1353,25 @@ static int sample_by(const struct choice *asked, bool perf, const struct error *
 	}
 	cpus_free(&cpus);
 	return ret;
+}
+
+/*
+ * Sample by one of the two.  The counters of others who count the same threads are left out.
+ * module: why perf_event must take the place of the module, or NULL
+ */
+static int sample_by(const struct choice *asked, bool perf, const struct error *module,
+		     struct output *out, struct error *e)
+{
+	struct targets targets = asked->counting->targets;
+	struct error beside = { .text = "" };
+	int ret;
+
+	for (;;) {
+		ret = try_to_sample(asked, &targets, perf, module, &beside, out, e);
+		if (ret >= 0 || perf || !targets_leave_out(&targets, e))
+			return ret;
+		beside = *e;
+	}
 }
 
 int sample(const struct count_options *c, const struct sample_spec *spec,

@@ -71,7 +71,7 @@ static int count_once(const struct choice *choice, struct ticks *ticks,
 		      struct vperfctr_control *control, struct result *r, struct error *e)
 {
 	struct patience patience = { .seconds = choice->o->wait };
-	int err = before_run(choice->o, e);
+	int err = choice->again ? 0 : before_run(choice->o, e);
 
 	if (err)
 		return err;
@@ -185,20 +185,42 @@ static int measure_choice(struct choice *choice, unsigned int nrgroups, struct o
 	return result.complete ? result.status : -1;
 }
 
-/* Count by the module. */
-static int measure_module(struct choice *choice, struct cpus *cpus, struct output *out,
-			  struct error *e)
+/* Choose counters of the module, and count. */
+static int try_module(struct choice *choice, const struct targets *targets,
+		      const struct error *beside, struct cpus *cpus, struct output *out,
+		      struct error *e)
 {
 	const struct count_options *c = choice->counting;
 	int nrgroups = counts_cpus(c) ? choose_for_cpus(choice, cpus, e) :
-		kind_choose(c->kind, &c->targets, &choice->kinds, choose_events, choice, e);
+		kind_choose(c->kind, targets, &choice->kinds, choose_events, choice, e);
 
+	if (nrgroups < 0 && *beside->text)
+		return fail_rest(e, beside);
 	if (choice->refused.nr && perf_counts_all(choice)) {
 		fail_with(e, "by the module, %.1100s", choice->refused.list->why);
 		e->unusable = true;
 		return -1;
 	}
 	return nrgroups < 0 ? -1 : measure_choice(choice, (unsigned int)nrgroups, out, e);
+}
+
+/* Count by the module, beside others who count the same threads: their counters are left out. */
+static int measure_module(struct choice *choice, struct cpus *cpus, struct output *out,
+			  struct error *e)
+{
+	struct targets targets = choice->counting->targets;
+	struct error beside = { .text = "" };
+	int ret;
+
+	for (;;) {
+		ret = try_module(choice, &targets, &beside, cpus, out, e);
+		if (ret >= 0 || !targets_leave_out(&targets, e))
+			break;
+		beside = *e;
+		choice->again = true;
+	}
+	choice->again = false;
+	return ret;
 }
 
 int measure(const struct count_options *c, const struct stat_options *o, const struct showing *show,

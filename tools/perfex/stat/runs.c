@@ -81,7 +81,7 @@ static int run_series(const struct choice *choice, const struct vperfctr_control
 			hide_progress(progress);
 			/* The command has run already, by the module. */
 			if (progress->done)
-				e->unusable = false;
+				e->unusable = e->beside = false;
 			return -1;
 		}
 		progress->done++;
