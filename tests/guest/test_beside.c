@@ -299,6 +299,7 @@ static u64 attached(unsigned long n)
 		.mem_fd = open("/proc/self/mem", O_RDONLY),
 	};
 	const u32 small = offsetof(struct vperfctr_attach, used_pmcs);
+	struct control control;
 	struct reading r;
 	struct self self;
 	int set;
@@ -315,6 +316,14 @@ static u64 attached(unsigned long n)
 	ck_assert_uint_eq(req.used_fixed, 0);
 	ck_assert_uint_eq(req.nrthreads | req.nrskipped, 0);
 	req.used_pmcs = 0;
+	/* A control that needs no counter serves to ask. */
+	control_init(&control, 1);
+	req.control = (uintptr_t)&control.c;
+	set = call(dev, VPERFCTR_ATTACH, &req);
+	ck_assert_int_ge(set, 0);
+	close(set);
+	ck_assert_uint_eq(req.used_pmcs, 1ULL << nth_general(0));
+	req.used_pmcs = req.nrthreads = 0;
 	set = attach_to(&req, sizeof(req), 1);
 	ck_assert_int_ge(set, 0);
 	ck_assert_uint_eq(req.used_pmcs, 1ULL << nth_general(0));

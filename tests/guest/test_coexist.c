@@ -4,8 +4,8 @@
  * perf on all CPUs, a handle of its own, perf on the thread, no right to open the device, no
  * counters.  It counts all that perf_event would count without the module.
  *
- * "test_coexist count NAMES" is that program: it prints the backend, the last counter's
- * difference over 1000 rounds of a loop, and the reason.
+ * "test_coexist count NAMES..." is that program: for each handle it prints the backend, the last
+ * counter's difference over 1000 rounds of a loop, and the reason.
  */
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -331,27 +331,32 @@ static void add(TCase *t)
 	tcase_add_test(t, refused_events);
 }
 
-static int count_names(const char *names)
+static int count_names(char **names)
 {
 	struct vperfctr *v;
-	uint64_t n = 0;
+	int status;
+	uint64_t n;
 
-	if (vperfctr_event_open(&v, names, &why)) {
+	if (!*names)
+		return EXIT_SUCCESS;
+	if (vperfctr_event_open(&v, *names, &why)) {
 		printf("error: %s\n", why.text);
 		return EXIT_FAILURE;
 	}
+	/* The others count at the same time. */
+	status = count_names(names + 1);
 	region(v, 1);
 	n = region(v, 1001) - region(v, 1);
 	printf("%s %lu %s\n", vperfctr_backend(v) == VPERFCTR_BACKEND_PERF ? "perf" : "module",
 	       (unsigned long)n, why.text);
 	vperfctr_close(v);
-	return EXIT_SUCCESS;
+	return status;
 }
 
 int main(int argc, char **argv)
 {
-	if (argc == 3 && !strcmp(argv[1], "count"))
-		return count_names(argv[2]);
+	if (argc >= 3 && !strcmp(argv[1], "count"))
+		return count_names(argv + 2);
 	without_counters = argc == 2 && !strcmp(argv[1], "nopmu");
 	return run_tests("coexist", add);
 }

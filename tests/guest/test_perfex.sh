@@ -6,6 +6,7 @@
 # shellcheck disable=SC2086 # no event has a space in it
 
 known=$(dirname "$0")/known	# 4 + 2000 * (number of arguments, its name too) instructions
+known_waits=$(dirname "$0")/known_waits	# the same, after five others and a byte of input
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 checks=0 failures=0
@@ -560,6 +561,12 @@ await_counting()
 	sleep 0.3
 }
 
+# print the state of a process
+sleeps() # PROCESS
+{
+	sed 's/.*) //; s/ .*//' "/proc/$1/stat"
+}
+
 part_time=$(dirname "$0")/part_time
 $part_time & busy=$!
 before=$(allowed $busy)
@@ -599,20 +606,54 @@ run --per-thread -I 50 -e instructions:u -p $busy --timeout 0.1
 check "head of the threads' intervals" "$(head -n 1 "$tmp/err" | tr -s ' ')" "# time thread counts events"
 check "columns" "$(awk -v name="part_time-$busy" '$2 == name && $4 == "instructions:u"' "$tmp/err" | sort -u | wc -l | sed 's/^[12]$/some/')" some
 check "nothing is left" "$(perf_counts)" ""
-# perfex in perfex: each has counters of its own, and the inner one counts exactly.
+# perfex in perfex: each has counters of its own, and the inner one counts exactly.  Two more attach
+# to the command, and each finds counters that are free.  They are exact from then on.
+beside=false
 case $maker in
 intel | amd | arm)
 	if [ "$n" -gt 1 ]; then
+		beside=true
 		perfex -x , -e instructions:u perfex -x , -e instructions:u "$known" 2> "$tmp/err"
 		check "status of perfex in perfex" $? 1
 		check "the inner count" "$(sed -n '1s/,.*//p' "$tmp/err")" 2004
 		check "the outer count" "$(awk -F , 'NR == 2 { print ($1 > 2004) }' "$tmp/err")" 1
+	fi
+	if [ "$n" -gt 3 ]; then
+		mkfifo "$tmp/go"
+		perfex -x , -o "$tmp/outer" -e instructions:u perfex -x , -o "$tmp/inner" -e instructions:u \
+			"$known_waits" a 0< "$tmp/go" & outer=$!
+		exec 9> "$tmp/go"
+		until waits=$(pidof known_waits) && [ "$(sleeps "$waits")" = S ]; do
+			sleep 0.05
+		done
+		perfex -x , -o "$tmp/first" -e instructions:u -p "$waits" & first=$!
+		await_counting $first "$waits"
+		perfex -x , -o "$tmp/second" -e instructions:u -p "$waits" & second=$!
+		await_counting $second "$waits"
+		echo >&9
+		exec 9>&-
+		wait $outer
+		check "status of perfex in perfex, and two" $? 2
+		wait $first
+		check "status of one that attaches" $? 0
+		wait $second
+		check "status of another" $? 0
+		check "the inner count of four" "$(sed 's/,.*//' "$tmp/inner")" 4009
+		check "the outer count of four" "$(awk -F , '{ print ($1 > 4009) }' "$tmp/outer")" 1
+		check "the first one's count" "$(sed 's/,.*//' "$tmp/first")" 4004
+		check "the second one's count" "$(sed 's/,.*//' "$tmp/second")" 4004
 	fi ;;
 esac
 for signal in TERM KILL; do
-	perfex -e instructions:u -p $busy 2> "$tmp/err" & attached=$!
+	perfex -e "$(raw_events 1)" -p $busy 2> "$tmp/err" & attached=$!
 	await_counting $attached $busy
-	bad 125 "already counted, $signal" -e instructions:u -p $busy
+	if $beside; then
+		run -e "$(raw_events 1)" -p $busy --timeout 0.1
+		check "status of another, $signal" "$status" 0
+		check "lines of another, $signal" "$(grep -c '^perfex' "$tmp/err")" 0
+	fi
+	bad 125 "too few counters are left, $signal" -e "$(raw_events "$n")" -p $busy
+	check "what is said, $signal" "$(grep -c "^perfex: process $busy is counted already.* with counters .*; and by the other counters: " "$tmp/err")" 1
 	kill -$signal $attached
 	wait $attached 2> /dev/null
 	status=$?

@@ -157,6 +157,15 @@ run -x , -o "$tmp/counts" -e instructions:u perfex -x , -o "$tmp/inner" -e instr
 check "perfex under perfex" "$status $(awk -F , '{ print $1 }' "$tmp/inner")" "1 2004"
 check "the outer of two" "$(($(count instructions:u) > 2004))" 1
 
+# a program with two handles under perfex under perfex
+# shellcheck disable=SC2086
+run -x , -o "$tmp/counts" -e instructions:u perfex -x , -o "$tmp/inner" -e instructions:u \
+	$program instructions:u instructions:u
+check "two handles under two perfexes" "$status $(cut -d ' ' -f 1-2 "$tmp/out" | tr '\n' ' ')" "0 module 2000 module 2000 "
+inner=$(awk -F , '{ print $1 }' "$tmp/inner")
+check "the inner perfex of two handles" "$((inner > 4000))" 1
+check "the outer perfex of two handles" "$(($(count instructions:u) > inner))" 1
+
 # a user outside the group
 as_user "exec perfex -x , -o $tmp/user -e instructions:u,task-clock,cycles $known" 2> "$tmp/err"
 check "status of a user" "$status" 1

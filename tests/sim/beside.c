@@ -698,8 +698,8 @@ static void attach_to_users(void *arg)
 		    req.nrthreads, req.nrskipped);
 	sim_require(sim_costs.stops == stops + 1, "ATTACH has stopped the machine %lu times",
 		    sim_costs.stops - stops);
-	sim_require(req.used_pmcs == 3 && !req.used_fixed, "ATTACH says that %#llx and %#llx are used",
-		    req.used_pmcs, req.used_fixed);
+	sim_require(req.used_pmcs == 3 && !req.used_fixed,
+		    "ATTACH says that %#llx and %#llx are used", req.used_pmcs, req.used_fixed);
 	user_close(set);
 	/* The other one refuses. */
 	ctr.map = 1;

@@ -4,6 +4,13 @@
 
 	.globl	_start
 _start:
+#ifdef WAITS
+	xor	%ebx, %ebx
+	lea	-256(%esp), %ecx
+	mov	$1, %edx
+	mov	$__NR_read, %eax
+	int	$0x80
+#endif
 	mov	(%esp), %ebx
 	imul	$1000, %ebx, %ecx
 1:	dec	%ecx

@@ -352,7 +352,7 @@ struct vperfctr_open {
  * used_pmcs and used_fixed are the counters that other states have of the threads that the call
  * has looked at, on any kind of CPU.  They are set if the call succeeds or if it fails with
  * EADDRINUSE or EXFULL, so that the caller can choose other ones and call again.  The threads may
- * have got others by then.
+ * have got others by then.  No state refuses a control without counters, so it serves to ask.
  *
  * With the address of a struct vperfctr_ring in `ring`, the set gets a ring as by
  * VPERFCTR_RING, into which the samples of all threads go.  The control must then have
