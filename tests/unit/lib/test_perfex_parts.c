@@ -876,11 +876,11 @@ START_TEST(error_messages)
 	ck_assert_ptr_null(strstr(error.text, "File exists"));
 	fail_device(&error, -EAGAIN);
 	ck_assert_ptr_nonnull(strstr(error.text, "max_states_per_user"));
-	fail_open_thread(&error, -EMLINK, 42);
+	fail_open_thread(&error, -EMLINK);
 	ck_assert_ptr_nonnull(strstr(error.text, "as many times as the vperfctr module allows"));
-	fail_open_thread(&error, -EMFILE, 42);
+	fail_open_thread(&error, -EMFILE);
 	ck_assert_ptr_nonnull(strstr(error.text, "ulimit"));
-	fail_open_thread(&error, -ENODEV, 42);
+	fail_open_thread(&error, -ENODEV);
 	ck_assert_ptr_nonnull(strstr(error.text, "modprobe"));
 	fail_control(&error, -EPERM, &control, "");
 	ck_assert_ptr_nonnull(strstr(error.text, ":u"));

@@ -58,7 +58,7 @@ int fail_exec(struct error *e, int err, const char *command);
 int fail_read(struct error *e, int err, bool perf);
 
 /* Explain a failed call about a thread of another process; proc is where its files are. */
-int fail_open_thread(struct error *e, int err, pid_t tid);
+int fail_open_thread(struct error *e, int err);
 int fail_trace(struct error *e, int err, pid_t tid, const char *proc);
 /* The rights that ptrace needs are missing. */
 int fail_attach_rights(struct error *e, pid_t tid, const char *proc);

@@ -67,9 +67,8 @@ bool targets_leave_out(struct targets *targets, const struct error *e)
 	return pmcs || fixed || !targets->nr;
 }
 
-int fail_open_thread(struct error *e, int err, pid_t tid)
+int fail_open_thread(struct error *e, int err)
 {
-	(void)tid;
 	if (err == -EMFILE)
 		return fail_with(e, "there are more threads than perfex may have file descriptors: raise the hard limit (ulimit -Hn)");
 	return fail_device(e, err);

@@ -261,7 +261,7 @@ static int open_counters(struct thread *t, struct error *e)
 	int err = vperfctr_open_tid(&t->v, t->trace.tid,
 				    VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_OBSERVER);
 
-	return is_counter_error(t, err) ? fail_open_thread(e, err, t->trace.tid) : 0;
+	return is_counter_error(t, err) ? fail_open_thread(e, err) : 0;
 }
 
 static int start_counters(struct session *s, struct thread *t, struct error *e)
@@ -358,9 +358,9 @@ static int fail_attach(struct session *s, struct error *e, int err, const struct
 							      fail_control(e, err, s->control, PROC);
 	case -EAGAIN:
 		/* Either of two limits: a ring is the larger part. */
-		return s->sampler ? fail_ring(e, err) : fail_open_thread(e, err, id);
+		return s->sampler ? fail_ring(e, err) : fail_open_thread(e, err);
 	default:
-		return fail_open_thread(e, err, id);
+		return fail_open_thread(e, err);
 	}
 }
 
@@ -478,7 +478,7 @@ static int find_new(const struct target *target, const pid_t *tids, unsigned int
 
 static int fail_list(struct error *e, int err, pid_t id)
 {
-	return err == -EMFILE ? fail_open_thread(e, err, id) : fail_trace(e, err, id, PROC);
+	return err == -EMFILE ? fail_open_thread(e, err) : fail_trace(e, err, id, PROC);
 }
 
 /*
@@ -556,7 +556,7 @@ static int open_member(struct session *s, const struct thread *set, pid_t tid, s
 	if (err == -ESRCH || err == -ENOENT)
 		return 0;
 	if (err)
-		return fail_open_thread(e, err, tid);
+		return fail_open_thread(e, err);
 	read_name(t);
 	s->nrmembers++;
 	return 0;
