@@ -294,7 +294,7 @@ static int choose_and_open(struct vperfctr **v, const char *names, unsigned int 
 		if (!err)
 			err = open_chosen(v, &c, flags, why);
 	} while (err == -EADDRINUSE && ++i < TRIES);
-	/* What an earlier try was refused for is no reason for anything. */
+	/* The reason of an earlier try is none for this one. */
 	if (!err)
 		why->text[0] = '\0';
 	return err;

@@ -464,7 +464,7 @@ __VPERFCTR_PASS_SIZE int vperfctr_attach_ring(struct vperfctr **v, pid_t tid,
 	return vperfctr_attach_ring_sized(v, tid, control, ring, sizeof(*ring), nrthreads, flags);
 }
 
-/* What vperfctr_attach_beside() has found.  It may grow. */
+/* The findings of vperfctr_attach_beside().  It may grow. */
 struct vperfctr_attached {
 	uint32_t nrthreads;	/* threads that are counted; 0 after an error */
 	uint32_t nrskipped;	/* threads that cannot be counted; 0 after an error */
