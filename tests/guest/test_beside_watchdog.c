@@ -135,12 +135,12 @@ static void check_counts(const struct vperfctr_page *page)
 	}
 }
 
-static int open_perf(int cpu, bool pinned)
+static int open_event(u64 config, int cpu, bool pinned)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_HARDWARE,
 		.size = sizeof(attr),
-		.config = PERF_COUNT_HW_CPU_CYCLES,
+		.config = config,
 		.pinned = pinned,
 	};
 	int fd = syscall(SYS_perf_event_open, &attr, cpu < 0 ? 0 : -1, cpu, -1, 0);
@@ -148,6 +148,11 @@ static int open_perf(int cpu, bool pinned)
 	if (fd < 0)
 		ck_abort_msg("perf_event_open: %s", strerror(errno));
 	return fd;
+}
+
+static int open_perf(int cpu, bool pinned)
+{
+	return open_event(PERF_COUNT_HW_CPU_CYCLES, cpu, pinned);
 }
 
 /* Return what an event of perf's counts meanwhile. */
@@ -436,6 +441,27 @@ START_TEST(other_event)
 }
 END_TEST
 
+/*
+ * The watchdog is found behind another event that is pinned to the CPU, as perf starts them in the
+ * order in which they were opened.  On AMD the other one has the counter that would be kept.
+ */
+START_TEST(behind_pinned_event)
+{
+	int perf;
+
+	write_file(WATCHDOG, "0");
+	perf = open_event(PERF_COUNT_HW_INSTRUCTIONS, here, true);
+	check_fact("watchdog: none\nperf: holds\n");
+	write_file(WATCHDOG, "1");
+	check_fact(is_amd() ? "watchdog: holds\nperf: holds\n" : "watchdog: kept\nperf: holds\n");
+	ck_assert_uint_ge(nmis_in(1.2), 1);
+	close(perf);
+	write_file(WATCHDOG, "0");
+	write_file(WATCHDOG, "1");
+	check_fact("watchdog: kept\nperf: none\n");
+}
+END_TEST
+
 /* States that come and go in a loop do not keep the watchdog off. */
 START_TEST(short_states)
 {
@@ -603,6 +629,7 @@ static void add(TCase *tc)
 	tcase_add_test(tc, pinned_event);
 	tcase_add_test(tc, pinned_event_ends);
 	tcase_add_test(tc, other_event);
+	tcase_add_test(tc, behind_pinned_event);
 	tcase_add_test(tc, short_states);
 	tcase_add_test(tc, toggled_at_random);
 	tcase_add_loop_test(tc, toggled_while_counting, 0, 2);

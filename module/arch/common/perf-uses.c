@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Find out what perf uses the counters for, to say who has them.  This looks at perf's own
- * lists of scheduled events, so it holds on processors whose counters are reserved, too.
+ * events and their number, so it holds on processors whose counters are reserved, too.
  */
 #include <linux/cpu.h>
 #include <linux/cpumask.h>
@@ -57,46 +57,41 @@ static bool is_kept(int idx)
 	return idx >= 0 && idx < 64 && kept & BIT_ULL(idx);
 }
 
-/* True if the watchdog has an event for a CPU, and that has no counter. */
-static bool does_watchdog_wait(const struct pmu *pmu, unsigned int cpu)
+/*
+ * Return what the watchdog has on a CPU, 0 if it is off there.  Its event may be among others that
+ * are pinned to the CPU, in any order.  The list of those that are scheduled changes under a lock
+ * of perf's, but that of all events is for RCU.
+ */
+static unsigned int watchdog_on_cpu(const struct pmu *pmu, unsigned int cpu)
 {
 	const struct perf_event_context *context = perfctr_perf_context(pmu, cpu);
 	struct perf_event *event;
-	bool waits = false;
-
-	if (!context)
-		return false;
-	rcu_read_lock();
-	list_for_each_entry_rcu(event, &context->event_list, event_entry) {
-		if (event->pmu == pmu && event->attr.pinned && perfctr_is_watchdog(event) &&
-		    READ_ONCE(event->state) == PERF_EVENT_STATE_INACTIVE)
-			waits = true;
-	}
-	rcu_read_unlock();
-	return waits;
-}
-
-/* Add what the events of a CPU are.  An event that has just ended is freed after a grace period. */
-static unsigned int uses_on_cpu(const struct pmu *pmu, unsigned int cpu)
-{
-	const struct list_head *pinned = perfctr_perf_pinned(pmu, cpu), *first;
-	int nr = perfctr_perf_nr_active(pmu, cpu);
 	unsigned int uses = 0;
 
+	if (!context)
+		return 0;
 	rcu_read_lock();
-	first = READ_ONCE(pinned->next);
-	if (nr && first != pinned) {
-		struct perf_event *event = list_entry(first, struct perf_event, active_list);
-
-		if (perfctr_is_watchdog(event)) {
+	list_for_each_entry_rcu(event, &context->event_list, event_entry) {
+		if (event->pmu != pmu || !event->attr.pinned || !perfctr_is_watchdog(event))
+			continue;
+		if (READ_ONCE(event->state) == PERF_EVENT_STATE_INACTIVE)
+			uses |= PERFCTR_PERF_WAITS;
+		else if (READ_ONCE(event->state) == PERF_EVENT_STATE_ACTIVE)
 			uses |= is_kept(READ_ONCE(event->hw.idx)) ? PERFCTR_PERF_KEPT :
-								     PERFCTR_PERF_WATCHDOG;
-			nr--;
-		}
+								    PERFCTR_PERF_WATCHDOG;
 	}
 	rcu_read_unlock();
-	if (!uses && does_watchdog_wait(pmu, cpu))
-		uses |= PERFCTR_PERF_WAITS;
+	return uses;
+}
+
+/* Return what the events of a CPU are.  They may begin and end meanwhile. */
+static unsigned int uses_on_cpu(const struct pmu *pmu, unsigned int cpu)
+{
+	unsigned int uses = watchdog_on_cpu(pmu, cpu);
+	int nr = perfctr_perf_nr_active(pmu, cpu);
+
+	if (uses & (PERFCTR_PERF_KEPT | PERFCTR_PERF_WATCHDOG))
+		nr--;
 	return uses | (nr > 0 ? PERFCTR_PERF_EVENTS : 0);
 }
 
