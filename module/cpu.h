@@ -175,6 +175,7 @@ void perfctr_cpu_release(void);
 #define PERFCTR_PERF_KEPT	0x8	/* for the NMI watchdog: the others are free for us */
 #define PERFCTR_PERF_GUEST	0x10	/* a virtual machine had them at the last reserve */
 #define PERFCTR_PERF_WAITS	0x20	/* the NMI watchdog is on, and waits for a counter */
+#define PERFCTR_PERF_IDLE	0x40	/* events that do not count may have all counters */
 
 void perfctr_perf_uses_init(void);
 unsigned int perfctr_perf_uses(void);

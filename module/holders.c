@@ -189,7 +189,9 @@ static const char *perf_text(unsigned int uses)
 {
 	if (!(uses & PERFCTR_PERF_KNOWN))
 		return "unknown";
-	return uses & PERFCTR_PERF_EVENTS ? "holds" : "none";
+	if (uses & PERFCTR_PERF_EVENTS)
+		return "holds";
+	return uses & PERFCTR_PERF_IDLE ? "idle" : "none";
 }
 
 static int vperfctr_holders_show(struct seq_file *m, void *unused)

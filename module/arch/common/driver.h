@@ -81,6 +81,9 @@ struct perfctr_driver {
 	int (*reserve)(void);
 	void (*release)(void);
 
+	/* True if perf reserves them, too, for as long as it has any hardware event. */
+	bool perf_reserves;
+
 	/*
 	 * Where no call of the kernel's reserves the counters of all CPUs: claim those of one
 	 * CPU, while they are reserved.  NULL: the reservation is enough.

@@ -12,7 +12,7 @@
 #include <linux/rcupdate.h>
 
 #include "../../compat/pmu-context.h"
-#include "common.h"
+#include "driver.h"
 #include "find-pmu.h"
 #include "guests.h"
 
@@ -104,6 +104,8 @@ unsigned int perfctr_perf_uses(void)
 		for_each_online_cpu(cpu)
 			uses |= uses_on_cpu(pmus[i], cpu);
 	}
+	if (perfctr_driver->perf_reserves && !READ_ONCE(perfctr_reserved))
+		uses |= PERFCTR_PERF_IDLE;
 	if (perfctr_guests_refused())
 		uses |= PERFCTR_PERF_GUEST;
 	cpus_read_unlock();

@@ -199,6 +199,7 @@ void perfctr_x86_pmc_user_ran(void);
 
 /* Operations of a driver whose counters the kernel's reservation of registers knows. */
 #define PERFCTR_X86_PMC_RESERVATION				\
+	.perf_reserves	= true,					\
 	.reserve	= perfctr_x86_pmc_reserve,		\
 	.release	= perfctr_x86_pmc_release,		\
 	.cpu_start	= perfctr_x86_pmc_cpu_start,		\

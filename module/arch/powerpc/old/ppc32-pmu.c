@@ -439,6 +439,7 @@ const struct perfctr_driver perfctr_powerpc_ppc32 = {
 	.ops.resume	= ppc32_resume,
 	.ops.sample	= ppc32_sample,
 	.accepts	= ppc32_accepts,
+	.perf_reserves	= true,
 	.reserve	= ppc32_reserve,
 	.cpu_start	= ppc32_cpu_start,
 	.cpu_stop	= ppc32_cpu_stop,

@@ -641,6 +641,7 @@ const struct perfctr_driver perfctr_x86_p4 = {
 		.sample		= p4_sample,
 	},
 	.is_usable	= perfctr_p4_is_usable,
+	.perf_reserves	= true,
 	.reserve	= p4_reserve,
 	.release	= p4_release,
 	.overflow	= p4_overflow,

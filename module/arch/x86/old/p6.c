@@ -189,6 +189,7 @@ static int p6_probe(void)
 const struct perfctr_driver perfctr_x86_p6 = {
 	.probe		= p6_probe,
 	.check_control	= p6_check_control,
+	.perf_reserves	= true,
 	.reserve	= perfctr_x86_pmc_reserve,
 	.release	= perfctr_x86_pmc_release,
 	PERFCTR_X86_SIMPLE_OPS,
