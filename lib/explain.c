@@ -268,6 +268,7 @@ static void count_others(struct vperfctr_holders *h, struct pids *pids)
  */
 struct facts {
 	bool watchdog_holds;	/* the NMI watchdog has a counter, and so keeps all from others */
+	bool perf_has_none;	/* perf_event has no counter, whatever its descriptors are */
 	bool guest_holds;	/* a virtual machine had the counters at the last CONTROL, without perf */
 	struct vperfctr_holders threads, cpus;	/* that vperfctr counts */
 };
@@ -287,6 +288,7 @@ static void read_facts(struct facts *facts, const char *proc)
 		return;
 	while (fgets(line, sizeof(line), f)) {
 		facts->watchdog_holds |= !strcmp(line, "watchdog: holds\n");
+		facts->perf_has_none |= !strcmp(line, "perf: none\n");
 		facts->guest_holds |= !strcmp(line, "guest: holds\n");
 		if (!strncmp(line, "thread: ", 8))
 			take_holder(&facts->threads, &threads, line, self);
@@ -321,10 +323,24 @@ int vperfctr_find_holders(struct vperfctr_holders *h, unsigned int what, const c
 	}
 }
 
+/*
+ * Something had the counters as they were asked for, and perf_event has none now.  Its processes
+ * may have had them, or have only software events.
+ */
+static void explain_was_busy(const struct named_holders *h, struct vperfctr_why *why)
+{
+	if (h->all.nr)
+		say(why, "the counters were in use a moment ago, perhaps by perf_event for %s, which has none now: try again",
+		    h->names);
+	else
+		say(why, "the counters were in use a moment ago, and perf_event has none now: try again; if that fails, too, firmware or a program that writes their registers uses them");
+}
+
 static void explain_busy(const char *proc, struct vperfctr_why *why)
 {
 	struct facts facts;
 	struct named_holders h;
+	bool names_perf;
 
 	if (find_named(&h, proc, CPUS_LINK, true)) {
 		say(why, "the counters count whole CPUs for %s: wait until it ends, or end it with 'sudo kill%s'",
@@ -333,12 +349,15 @@ static void explain_busy(const char *proc, struct vperfctr_why *why)
 	}
 	find_named(&h, proc, PERF_LINK, false);
 	read_facts(&facts, proc);
+	names_perf = h.all.nr && !facts.perf_has_none;
 	if (facts.guest_holds)
 		say(why, "a virtual machine has the counters: end it, or start it without a PMU; 'enable_mediated_pmu=0' of the module kvm_intel or kvm_amd gives none to machines");
 	else if (facts.watchdog_holds)
 		say(why, "the NMI watchdog holds the counters%s%s%s: 'sudo sysctl kernel.nmi_watchdog=0' frees them, 'sudo sysctl kernel.nmi_watchdog=1' restores it",
-		    h.all.nr ? ", and perf_event may hold them for " : "", h.names,
-		    h.all.nr ? ", too" : "");
+		    names_perf ? ", and perf_event may hold them for " : "",
+		    names_perf ? h.names : "", names_perf ? ", too" : "");
+	else if (facts.perf_has_none)
+		explain_was_busy(&h, why);
 	else if (h.all.nr)
 		say(why, "perf_event holds the counters for %s: wait until it ends, or free them with 'sudo kill%s' and start it again afterwards",
 		    h.names, h.pids);

@@ -125,6 +125,17 @@ check "-a beside perf stat -a" "$status $(grep -c "counts by perf_event" "$tmp/e
 kill $perf
 wait $perf
 counts "after perf stat -a" ""
+# perf's software events take no counter
+perf stat -e task-clock sleep 1000 > /dev/null 2>&1 &
+perf=$!
+# shellcheck disable=SC2010 # what its descriptors are
+while ! ls -l /proc/$perf/fd | grep -q 'anon_inode:.perf_event'; do
+	usleep 10000
+done
+run doctor
+check "doctor beside software events" "$(grep -c '^perf: ' "$tmp/out")" 0
+kill $perf
+wait $perf
 perf stat -x , -o "$tmp/perf" -e instructions:u perfex -x , -o "$tmp/counts" -e instructions:u "$known" 2> "$tmp/err"
 check "perfex under perf" "$? $(count instructions:u)" "1 2004"
 check "perfex's line under perf" "$(grep -c '^perfex: counts by perf_event' "$tmp/err")" 1

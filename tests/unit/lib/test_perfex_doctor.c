@@ -247,13 +247,29 @@ START_TEST(counters)
 	ck_assert_int_eq(examine(false), 0);
 	sh("printf 'watchdog: none\\nperf: none\\nguest: holds\\n' > proc/vperfctr");
 	finds("guest", "enable_mediated_pmu=0");
-	sh("printf 'watchdog: none\\nperf: none\\n' > proc/vperfctr");
+	sh("printf 'watchdog: none\\nperf: holds\\n' > proc/vperfctr");
 	sh("mkdir -p proc/1234/fd; echo perf > proc/1234/comm");
 	sh("ln -s 'anon_inode:[eventfd]' proc/1234/fd/3");
 	ck_assert_int_eq(examine(false), 0);
 	sh("ln -s 'anon_inode:[perf_event]' proc/1234/fd/4");
 	finds("perf", "sudo kill 1234");
 	ck_assert_ptr_nonnull(strstr(printed, "perf (process 1234)"));
+	/* A file of an older module, or none. */
+	sh("> proc/vperfctr");
+	finds("perf", "sudo kill 1234");
+	/* It has only software events. */
+	sh("printf 'watchdog: none\\nperf: none\\n' > proc/vperfctr");
+	ck_assert_int_eq(examine(false), 0);
+	ck_assert_str_eq(printed, "no fault was found\n");
+	/* It may have hardware events that do not count. */
+	sh("printf 'watchdog: none\\nperf: idle\\n' > proc/vperfctr");
+	ck_assert_int_eq(examine(false), 0);
+	ck_assert_str_eq(printed, "note: no event of perf_event counts now, but those of perf (process 1234) may keep all counters from vperfctr\n"
+				  "no fault was found\n");
+	/* There are no counters that it could have. */
+	fake.info.nrctrs = 0;
+	sh("printf 'watchdog: unknown\\nperf: unknown\\n' > proc/vperfctr");
+	finds("no-counters", "vperfctr-processors(7)");
 }
 END_TEST
 

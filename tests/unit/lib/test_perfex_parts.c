@@ -672,7 +672,17 @@ START_TEST(busy_counters_watchdog)
 	write_file(in_proc("vperfctr"), "watchdog: holds\nperf: none\n");
 	busy("the NMI watchdog holds the counters: 'sudo sysctl kernel.nmi_watchdog=0' frees them, "
 	     "'sudo sysctl kernel.nmi_watchdog=1' restores it");
+	write_file(in_proc("vperfctr"), "watchdog: none\nperf: none\n");
+	busy("the counters were in use a moment ago, and perf_event has none now: try again; if that fails, too, "
+	     "firmware or a program that writes their registers uses them");
+	/* perf may have only software events. */
 	make_holder(1234, "perf\n", "anon_inode:[perf_event]");
+	busy("the counters were in use a moment ago, perhaps by perf_event for perf (process 1234), which has none "
+	     "now: try again");
+	write_file(in_proc("vperfctr"), "watchdog: holds\nperf: none\n");
+	busy("the NMI watchdog holds the counters: 'sudo sysctl kernel.nmi_watchdog=0' frees them, "
+	     "'sudo sysctl kernel.nmi_watchdog=1' restores it");
+	write_file(in_proc("vperfctr"), "watchdog: holds\nperf: idle\n");
 	busy("the NMI watchdog holds the counters, and perf_event may hold them for perf (process 1234), too: "
 	     "'sudo sysctl kernel.nmi_watchdog=0' frees them, 'sudo sysctl kernel.nmi_watchdog=1' restores it");
 	/* Its sysctl is on, but it has only the counter that it keeps, or none. */
@@ -723,6 +733,12 @@ START_TEST(holders)
 				  "thread       12      13 root             a b\n"
 				  "cpus         14      14 4294967294       top\n"
 				  "perf_event may hold counters for perf (process 1234)\n");
+	write_file(in_proc("vperfctr"), "watchdog: none\nperf: none\n");
+	f = fmemopen(said, sizeof(said), "w");
+	ck_assert_int_eq(holders_print(f, proc, &error), 0);
+	fclose(f);
+	ck_assert_str_eq(said, "the NMI watchdog has no counter\n"
+				  "vperfctr counts for none of those whom you may see\n");
 	remove_proc();
 }
 END_TEST

@@ -376,12 +376,39 @@ static void note_holders(const struct doctor *d, const struct vperfctr_holders *
 	note(d, text);
 }
 
+/*
+ * Name the processes with descriptors of perf_event, some of which may have only software events.
+ * They are at fault only if the module's file does not say that none has a counter.
+ */
+static void check_perf(struct doctor *d, const char *proc, const char *file)
+{
+	struct vperfctr_holders h;
+	char names[256], text[400], remedy[128];
+	unsigned int i;
+	size_t len;
+
+	if (d->counters == NO_COUNTERS || has_line(file, "perf: none\n"))
+		return;
+	vperfctr_find_holders(&h, VPERFCTR_HOLDERS_PERF, proc);
+	vperfctr_describe_holders(names, sizeof(names), &h);
+	if (!h.nr)
+		return;
+	if (has_line(file, "perf: idle\n")) {
+		snprintf(text, sizeof(text), "no event of perf_event counts now, but those of %s may keep all counters from vperfctr",
+			 names);
+		note(d, text);
+		return;
+	}
+	len = (size_t)snprintf(remedy, sizeof(remedy), "sudo kill");
+	for (i = 0; i < h.nr && i < VPERFCTR_MAX_HOLDERS; i++)
+		len += (size_t)snprintf(remedy + len, sizeof(remedy) - len, " %d", (int)h.holder[i].pid);
+	report(d, "perf", remedy, "perf_event may hold counters for %s", names);
+}
+
 static void check_holders(struct doctor *d)
 {
 	struct vperfctr_holders h;
-	char proc[256], file[512], names[256], remedy[128];
-	unsigned int i;
-	size_t len;
+	char proc[256], file[512];
 	bool keeps;
 
 	snprintf(proc, sizeof(proc), "%s", in_root(d, "/proc"));
@@ -399,14 +426,7 @@ static void check_holders(struct doctor *d)
 	note_holders(d, &h, "threads", keeps);
 	vperfctr_find_holders(&h, VPERFCTR_HOLDERS_CPUS, proc);
 	note_holders(d, &h, "CPUs", keeps);
-	vperfctr_find_holders(&h, VPERFCTR_HOLDERS_PERF, proc);
-	vperfctr_describe_holders(names, sizeof(names), &h);
-	if (!h.nr)
-		return;
-	len = (size_t)snprintf(remedy, sizeof(remedy), "sudo kill");
-	for (i = 0; i < h.nr && i < VPERFCTR_MAX_HOLDERS; i++)
-		len += (size_t)snprintf(remedy + len, sizeof(remedy) - len, " %d", (int)h.holder[i].pid);
-	report(d, "perf", remedy, "perf_event may hold counters for %s", names);
+	check_perf(d, proc, file);
 }
 
 /* True if a hypervisor has named the machine.  The hypervisor may hide its bit of CPUID. */

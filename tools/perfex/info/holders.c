@@ -50,7 +50,7 @@ static bool print_holder(FILE *f, const char *line, bool first)
 	return true;
 }
 
-/* perf has no file that names its processes. */
+/* perf has no file that names its processes, or says which of them have only software events. */
 static void print_perf(FILE *f, const char *proc)
 {
 	struct vperfctr_holders h;
@@ -65,7 +65,7 @@ static void print_perf(FILE *f, const char *proc)
 int holders_print(FILE *f, const char *proc, struct error *e)
 {
 	char path[64], line[200];
-	bool first = true;
+	bool first = true, none = false;
 	FILE *in;
 
 	snprintf(path, sizeof(path), "%s/vperfctr", proc);
@@ -74,12 +74,15 @@ int holders_print(FILE *f, const char *proc, struct error *e)
 		return fail_with(e, "there is no %s: load the module (sudo modprobe vperfctr)", path);
 	if (!in)
 		return fail_with(e, "cannot read %s: %s", path, strerror(errno));
-	while (fgets(line, sizeof(line), in))
+	while (fgets(line, sizeof(line), in)) {
+		none |= !strcmp(line, "perf: none\n");
 		if (!print_fact(f, line) && print_holder(f, line, first))
 			first = false;
+	}
 	fclose(in);
 	if (first)
 		fputs("vperfctr counts for none of those whom you may see\n", f);
-	print_perf(f, proc);
+	if (!none)
+		print_perf(f, proc);
 	return 0;
 }
