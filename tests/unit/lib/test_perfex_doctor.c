@@ -243,6 +243,8 @@ START_TEST(counters)
 	/* By what it has, not by its sysctl. */
 	sh("printf 'watchdog: holds\\nperf: none\\n' > proc/vperfctr");
 	finds("watchdog", "sudo sysctl kernel.nmi_watchdog=0");
+	sh("printf 'watchdog: waits\\nperf: none\\n' > proc/vperfctr");
+	finds("watchdog-waits", "end perf's event that is pinned to that CPU");
 	sh("printf 'watchdog: kept\\nperf: none\\n' > proc/vperfctr; echo 1 > proc/sys/kernel/nmi_watchdog");
 	ck_assert_int_eq(examine(false), 0);
 	sh("printf 'watchdog: none\\nperf: none\\nguest: holds\\n' > proc/vperfctr");

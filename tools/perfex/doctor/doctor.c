@@ -417,6 +417,9 @@ static void check_holders(struct doctor *d)
 	if (has_line(file, "watchdog: holds\n"))
 		report(d, "watchdog", "sudo sysctl kernel.nmi_watchdog=0",
 		       "the NMI watchdog holds a counter of each CPU, and with it keeps all");
+	if (has_line(file, "watchdog: waits\n"))
+		report(d, "watchdog-waits", "end perf's event that is pinned to that CPU ('perf stat -a -e EVENT:D'), or those whom 'perfex info --holders' names",
+		       "the NMI watchdog is on, and some CPU has none: it waits there until another event of perf's, or the counting, ends");
 	if (has_line(file, "guest: holds\n"))
 		report(d, "guest", NULL, "a virtual machine had the counters when they were last asked for: end it, or load kvm_intel or kvm_amd with enable_mediated_pmu=0");
 	keeps = has_line(file, "perf_counters: kept\n");
