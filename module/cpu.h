@@ -164,7 +164,9 @@ int perfctr_cpu_reserve(void);
 void perfctr_cpu_release(void);
 
 /*
- * init: find the kernel's own driver of the counters, after perfctr_cpu_init().
+ * init: find the kernel's own driver of the counters, now and as CPUs come online, after
+ *	perfctr_cpu_init().
+ * exit: end that.
  * perfctr_perf_uses: return for what perf uses counters of any CPU now, as PERFCTR_PERF_*.
  *
  * Context: May sleep.
@@ -178,6 +180,7 @@ void perfctr_cpu_release(void);
 #define PERFCTR_PERF_IDLE	0x40	/* events that do not count may have all counters */
 
 void perfctr_perf_uses_init(void);
+void perfctr_perf_uses_exit(void);
 unsigned int perfctr_perf_uses(void);
 
 /*

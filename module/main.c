@@ -81,6 +81,7 @@ no_probes:
 no_thread:
 	vperfctr_records_exit();
 	vperfctr_holders_exit();
+	perfctr_perf_uses_exit();
 	vperfctr_state_exit();
 no_state:
 	perfctr_cpu_exit();
@@ -97,6 +98,7 @@ static void __exit vperfctr_exit(void)
 	vperfctr_thread_exit();
 	vperfctr_records_exit();
 	vperfctr_holders_exit();
+	perfctr_perf_uses_exit();
 	vperfctr_state_exit();
 	perfctr_cpu_exit();
 	vperfctr_overflow_exit();

@@ -3,7 +3,11 @@
  * Two kinds of CPUs: CPU 0 and CPU 1 are of different kinds.  Those of a hybrid processor
  * have different counters.  Counts must be exact.
  */
+#include <linux/perf_event.h>
+#include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "narrow.h"
 #include "service.h"
@@ -406,10 +410,34 @@ START_TEST(kind_unknown_until_online)
 }
 END_TEST
 
+/* The module knows what perf counts on a kind that has come late. */
+START_TEST(perf_counts_on_late_kind)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_HARDWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_HW_CPU_CYCLES,
+	};
+	char text[4096];
+	int perf;
+
+	write_file(ONLINE, "0");
+	write_file(ONLINE, "1");
+	read_file("/proc/vperfctr", text, sizeof(text));
+	ck_assert_ptr_null(strstr(text, "\nperf: holds\n"));
+	perf = syscall(SYS_perf_event_open, &attr, -1, 1, -1, 0);
+	ck_assert_int_ge(perf, 0);
+	read_file("/proc/vperfctr", text, sizeof(text));
+	ck_assert_msg(strstr(text, "\nperf: holds\n") != NULL, "%s", text);
+	close(perf);
+}
+END_TEST
+
 static void add_late(TCase *tc)
 {
 	tcase_add_checked_fixture(tc, setup_late, NULL);
 	tcase_add_test(tc, kind_unknown_until_online);
+	tcase_add_test(tc, perf_counts_on_late_kind);
 }
 
 static void add(TCase *tc)

@@ -56,3 +56,7 @@ void vperfctr_holders_exit(void)
 void perfctr_perf_uses_init(void)
 {
 }
+
+void perfctr_perf_uses_exit(void)
+{
+}

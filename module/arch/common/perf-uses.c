@@ -4,6 +4,7 @@
  * events and their number, so it holds on processors whose counters are reserved, too.
  */
 #include <linux/cpu.h>
+#include <linux/cpuhotplug.h>
 #include <linux/cpumask.h>
 #include <linux/err.h>
 #include <linux/list.h>
@@ -16,37 +17,52 @@
 #include "find-pmu.h"
 #include "guests.h"
 
-/* One for each kind of CPU.  They stay registered as long as the kernel runs. */
+/*
+ * One for each kind of CPU.  They stay registered as long as the kernel runs.  Changed as CPUs come
+ * online, which cpus_read_lock() excludes.
+ */
 #define MAX_PMUS	4
 
 static struct pmu *pmus[MAX_PMUS];
 static unsigned int nr_pmus;
 
-static void learn_pmu(unsigned int cpu)
+static enum cpuhp_state online_state;
+
+/*
+ * A CPU comes online, or is online when the module is loaded.  The driver has found its kind.
+ * Where perf reserves the counters, it reveals no PMU while they are ours.
+ */
+static int learn_pmu(unsigned int cpu)
 {
-	struct pmu *pmu = perfctr_find_pmu(cpu);
+	struct pmu *pmu;
 	unsigned int i;
 
-	if (IS_ERR_OR_NULL(pmu) || nr_pmus == MAX_PMUS)
-		return;
+	if (nr_pmus == MAX_PMUS || (nr_pmus && perfctr_cpu_info.nrkinds < 2))
+		return 0;
+	pmu = perfctr_find_pmu(cpu);
+	if (IS_ERR_OR_NULL(pmu))
+		return 0;
 	for (i = 0; i < nr_pmus; i++) {
 		if (pmus[i] == pmu)
-			return;
+			return 0;
 	}
 	pmus[nr_pmus++] = pmu;
+	return 0;
 }
 
+/* A failure is ignored: then nothing is known. */
 void perfctr_perf_uses_init(void)
 {
-	unsigned int cpu;
+	int state = cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "vperfctr:perf", learn_pmu, NULL);
 
-	cpus_read_lock();
-	for_each_online_cpu(cpu) {
-		learn_pmu(cpu);
-		if (perfctr_cpu_info.nrkinds < 2)
-			break;
-	}
-	cpus_read_unlock();
+	if (state > 0)
+		online_state = state;
+}
+
+void perfctr_perf_uses_exit(void)
+{
+	if (online_state)
+		cpuhp_remove_state_nocalls(online_state);
 }
 
 /* True if a counter is left to the watchdog.  @idx is the number that perf gives it on x86. */
