@@ -165,7 +165,8 @@ void perfctr_cpu_release(void);
 
 /*
  * init: find the kernel's own driver of the counters, now and as CPUs come online, after
- *	perfctr_cpu_init().
+ *	perfctr_cpu_init().  @report is called in a worker when perf has been refused counters
+ *	that are ours, again an hour after it has returned true, and sooner after false.
  * exit: end that.
  * perfctr_perf_uses: return for what perf uses counters of any CPU now, as PERFCTR_PERF_*.
  *
@@ -179,9 +180,13 @@ void perfctr_cpu_release(void);
 #define PERFCTR_PERF_WAITS	0x20	/* the NMI watchdog is on, and waits for a counter */
 #define PERFCTR_PERF_IDLE	0x40	/* events that do not count may have all counters */
 
-void perfctr_perf_uses_init(void);
+typedef bool perfctr_refusal_report(void);
+void perfctr_perf_uses_init(perfctr_refusal_report *report);
 void perfctr_perf_uses_exit(void);
 unsigned int perfctr_perf_uses(void);
+
+/* True if the report is called: the kernel has a hook where perf is refused counters. */
+bool perfctr_cpu_tells_refusals(void);
 
 /*
  * Prepare the registers of this CPU, so that a control can be refused before it starts.

@@ -80,35 +80,7 @@ void vperfctr_unhold_cpus(struct vperfctr_cpus_holder *holder)
 	put_pid(holder->pid);
 }
 
-/* ---- the log -------------------------------------------------------------------- */
-
-static void copy_comm(struct vperfctr_comm *to, struct task_struct *task)
-{
-	get_task_comm(to->text, task);
-	vperfctr_clean_comm(to);
-}
-
-/*
- * Log who counts, once an hour.  perf says that dmesg may tell why it gets no counters, and
- * suggests to look for "perf".  The kernel has no hook where it refuses them.
- *
- * Context: the counters have just been taken; the caller serialises.
- */
-void vperfctr_report_holder(void)
-{
-	static u64 next;
-	struct vperfctr_comm comm;
-
-	if (time_before64(get_jiffies_64(), next))
-		return;
-	next = get_jiffies_64() + 3600 * HZ;
-	copy_comm(&comm, current);
-	pr_info("%s (process %d, user %u) counts; perf gets %s counters until it and others end, see 'perfex info --holders'\n",
-		comm.text, task_tgid_nr(current), from_kuid(&init_user_ns, current_uid()),
-		perfctr_perf_keeps ? "only its own" : "no");
-}
-
-/* ---- the file ------------------------------------------------------------------- */
+/* ---- threads ---------------------------------------------------------------------- */
 
 /*
  * Return a thread that counts by this share, or NULL if all are ending.
@@ -133,6 +105,107 @@ static struct task_struct *any_thread(struct vperfctr_state *st)
 	raw_spin_unlock_irqrestore(&st->family_lock, flags);
 	return task;
 }
+
+/* ---- the log -------------------------------------------------------------------- */
+
+static void copy_comm(struct vperfctr_comm *to, struct task_struct *task)
+{
+	get_task_comm(to->text, task);
+	vperfctr_clean_comm(to);
+}
+
+/*
+ * Log who counts, once an hour, where the kernel has no hook that refuses the counters to perf.
+ * perf says that dmesg may tell why it gets none, and suggests to look for "perf".
+ *
+ * Context: the counters have just been taken; the caller serialises.
+ */
+void vperfctr_report_holder(void)
+{
+	struct vperfctr_comm comm;
+	static u64 next;
+
+	if (perfctr_cpu_tells_refusals() || time_before64(get_jiffies_64(), next))
+		return;
+	next = get_jiffies_64() + 3600 * HZ;
+	copy_comm(&comm, current);
+	pr_info("%s (process %d, user %u) counts; perf gets %s counters until it and others end, see 'perfex info --holders'\n",
+		comm.text, task_tgid_nr(current), from_kuid(&init_user_ns, current_uid()),
+		perfctr_perf_keeps ? "only its own" : "no");
+}
+
+struct holder {
+	struct vperfctr_comm comm;
+	pid_t pid;
+	uid_t uid;
+};
+
+/* Context: RCU. */
+static void note_holder(struct holder *holder, struct task_struct *task, const struct cred *cred)
+{
+	copy_comm(&holder->comm, task);
+	holder->pid = task_tgid_nr(task);
+	holder->uid = from_kuid(&init_user_ns, cred->uid);
+}
+
+static bool find_state(struct holder *holder)
+{
+	struct task_struct *task = NULL;
+	struct vperfctr_state *st;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(lists) && !task; i++) {
+		spin_lock(&lists[i].lock);
+		hlist_for_each_entry(st, &lists[i].head, holder) {
+			task = any_thread(st);
+			if (task) {
+				note_holder(holder, task, st->creator);
+				break;
+			}
+		}
+		spin_unlock(&lists[i].lock);
+	}
+	return task;
+}
+
+static bool find_set(struct holder *holder)
+{
+	const struct vperfctr_cpus_holder *set;
+	struct task_struct *task = NULL;
+
+	spin_lock(&sets_lock);
+	hlist_for_each_entry(set, &sets, link) {
+		task = pid_task(set->pid, PIDTYPE_TGID);
+		if (task) {
+			note_holder(holder, task, set->cred);
+			break;
+		}
+	}
+	spin_unlock(&sets_lock);
+	return task;
+}
+
+/*
+ * Log that perf has been refused counters, and one of those who have them.
+ *
+ * Context: a worker.
+ * Return: false if none has them any more.
+ */
+bool vperfctr_report_refusal(void)
+{
+	struct holder holder;
+	bool found;
+
+	rcu_read_lock();
+	found = find_state(&holder) || find_set(&holder);
+	rcu_read_unlock();
+	if (found)
+		pr_info("perf is refused counters: %s (process %d, user %u) has them, maybe with others, see 'perfex info --holders'\n",
+			holder.comm.text, holder.pid, holder.uid);
+	return found;
+}
+
+/* ---- the file ------------------------------------------------------------------- */
 
 /*
  * Print the line of a thread, unless the reader's PID namespace does not have it.

@@ -50,7 +50,7 @@ static int __init vperfctr_init(void)
 	err = vperfctr_state_init();
 	if (err)
 		goto no_state;
-	perfctr_perf_uses_init();
+	perfctr_perf_uses_init(vperfctr_report_refusal);
 	vperfctr_holders_init();
 	vperfctr_records_init();
 	err = vperfctr_thread_init();

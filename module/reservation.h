@@ -40,6 +40,7 @@ void vperfctr_unhold(struct vperfctr_state *st);
 void vperfctr_hold_cpus(struct vperfctr_cpus_holder *holder);
 void vperfctr_unhold_cpus(struct vperfctr_cpus_holder *holder);
 void vperfctr_report_holder(void);
+bool vperfctr_report_refusal(void);
 void vperfctr_holders_init(void);
 void vperfctr_holders_exit(void);
 

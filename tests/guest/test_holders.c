@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /* /proc/vperfctr and the log name those who have the counters, each user's own to that user. */
 #include <fcntl.h>
+#include <linux/perf_event.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/klog.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -161,26 +164,83 @@ START_TEST(cpus)
 }
 END_TEST
 
-/* One line an hour, with the word that perf tells its users to look for. */
-START_TEST(log_line)
+#if defined(__x86_64__) || defined(__i386__)
+static const bool is_x86 = true;
+#else
+static const bool is_x86;
+#endif
+
+static char text[1 << 18];
+
+/* Return the number of lines of the log that have this. */
+static unsigned int logged(const char *part)
 {
-	static char text[1 << 18];
 	unsigned int nr = 0;
 	const char *p;
-	int i, fd = open_state(0);
+	int n = klogctl(3, text, sizeof(text) - 1);
 
+	ck_assert_int_gt(n, 0);
+	text[n] = '\0';
+	for (p = text; (p = strstr(p, part)); p++)
+		nr++;
+	return nr;
+}
+
+/* Open an event of perf's on this CPU, which waits if it can be opened. */
+static int open_perf(u32 type, u64 config)
+{
+	struct perf_event_attr attr = { .type = type, .size = sizeof(attr), .config = config };
+
+	return syscall(SYS_perf_event_open, &attr, -1, sched_getcpu(), -1, 0);
+}
+
+/*
+ * One line an hour, with the word that perf tells its users to look for: when perf is refused the
+ * counters, or, where the module does not hear of that, when a state takes them.
+ */
+START_TEST(log_line)
+{
+	int i, soft, perf, fd = open_state(0);
+	char name[200];
+	bool hears;
+
+	prctl(PR_SET_NAME, "takes\nall");
+	snprintf(name, sizeof(name),
+		 "perf is refused counters: takes?all (process %d, user 0) has them, maybe with others, see ",
+		 getpid());
 	for (i = 0; i < 3; i++) {
 		count(fd, INSNS_USER);
 		assert_ok(call(fd, VPERFCTR_UNLINK, NULL));
 		close(fd);
 		fd = open_state(0);
 	}
-	i = klogctl(3, text, sizeof(text) - 1);
-	ck_assert_int_gt(i, 0);
-	for (p = text; (p = strstr(p, "; perf gets no counters until")); p++)
-		nr++;
-	ck_assert_uint_eq(nr, 1);
-	ck_assert(strstr(text, ", user 0) counts; perf gets no counters until it and others end"));
+	count(fd, INSNS_USER);
+	/* An event that takes no counter is not refused. */
+	soft = open_perf(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK);
+	ck_assert_int_ge(soft, 0);
+	msleep(100);
+	ck_assert_uint_eq(logged("perf is refused counters"), 0);
+	perf = open_perf(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS);
+	/* On x86, the module hears of an event that waits, and not of one that cannot be opened. */
+	hears = !is_x86 || perf >= 0;
+	if (hears) {
+		/* The module looks each second. */
+		for (i = 0; i < 50 && !logged(name); i++) {
+			close(perf);
+			msleep(100);
+			perf = open_perf(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS);
+		}
+		ck_assert_uint_eq(logged(name), 1);
+		msleep(1500);
+		close(perf);
+		perf = open_perf(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS);
+		msleep(100);
+	}
+	close(perf);
+	close(soft);
+	ck_assert_uint_eq(logged("perf is refused counters"), hears);
+	ck_assert_uint_eq(logged("; perf gets no counters until"), !hears);
+	ck_assert_uint_eq(logged(", user 0) counts; perf gets no counters until it and others end"), !hears);
 }
 END_TEST
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* In place of holders.c and perf-uses.c: there is no /proc.  But each share is held once. */
 #include "sim.h"
+#include "common.h"
 #include "reservation.h"
 #include "state.h"
 
@@ -45,6 +46,11 @@ void vperfctr_report_holder(void)
 {
 }
 
+bool vperfctr_report_refusal(void)
+{
+	return false;
+}
+
 void vperfctr_holders_init(void)
 {
 }
@@ -53,10 +59,14 @@ void vperfctr_holders_exit(void)
 {
 }
 
-void perfctr_perf_uses_init(void)
+void perfctr_perf_uses_init(perfctr_refusal_report *report)
 {
 }
 
 void perfctr_perf_uses_exit(void)
+{
+}
+
+void perfctr_perf_refused(const struct perf_event *event)
 {
 }

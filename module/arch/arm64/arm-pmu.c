@@ -245,7 +245,10 @@ static bool perfctr_perf_may_begin(void)
 		return true;
 	/* Pairs with the release: it finds this CPU, or this finds that it has happened. */
 	perfctr_perf_turned_away();
-	return !READ_ONCE(perfctr_perf_waits);
+	if (!READ_ONCE(perfctr_perf_waits))
+		return true;
+	perfctr_perf_refused(NULL);
+	return false;
 }
 
 /*

@@ -66,6 +66,14 @@ extern struct cpumask perfctr_forbid_cpus;
 /* Return perfctr_cpu_sampling_ns for counters of this width. */
 u64 perfctr_sampling_ns(unsigned int width);
 
+/*
+ * perf-uses.c: this event of perf's is refused; NULL: perf's filter refuses those that wait.
+ *
+ * Context: preemption disabled, or an event.
+ */
+struct perf_event;
+void perfctr_perf_refused(const struct perf_event *event);
+
 /* static-calls.c: the service's handlers; the first is NULL if there is no i-mode. */
 extern perfctr_ihandler *perfctr_overflowed;
 extern perfctr_refusal *perfctr_refused;

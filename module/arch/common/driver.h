@@ -84,6 +84,9 @@ struct perfctr_driver {
 	/* True if perf reserves them, too, for as long as it has any hardware event. */
 	bool perf_reserves;
 
+	/* True if perfctr_perf_refused() is called when perf's events are refused. */
+	bool tells_refusals;
+
 	/*
 	 * Where no call of the kernel's reserves the counters of all CPUs: claim those of one
 	 * CPU, while they are reserved.  NULL: the reservation is enough.

@@ -1,18 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Find out what perf uses the counters for, to say who has them.  This looks at perf's own
- * events and their number, so it holds on processors whose counters are reserved, too.
+ * Find out what perf uses the counters for, to say who has them, and when they are refused to it.
+ * This looks at perf's own events and their number, so it holds on processors whose counters are
+ * reserved, too.
  */
 #include <linux/cpu.h>
 #include <linux/cpuhotplug.h>
 #include <linux/cpumask.h>
 #include <linux/err.h>
+#include <linux/irq_work.h>
+#include <linux/jiffies.h>
 #include <linux/list.h>
 #include <linux/perf_event.h>
 #include <linux/rculist.h>
 #include <linux/rcupdate.h>
+#include <linux/sched.h>
+#include <linux/smp.h>
 
 #include "../../compat/pmu-context.h"
+#include "../../compat/task-context.h"
+#include "../../compat/workqueue.h"
 #include "driver.h"
 #include "find-pmu.h"
 #include "guests.h"
@@ -46,14 +53,91 @@ static int learn_pmu(unsigned int cpu)
 		if (pmus[i] == pmu)
 			return 0;
 	}
-	pmus[nr_pmus++] = pmu;
+	pmus[nr_pmus] = pmu;
+	/* Pairs with waits_here(): the PMU comes before its number. */
+	smp_store_release(&nr_pmus, nr_pmus + 1);
 	return 0;
 }
 
-/* A failure is ignored: then nothing is known. */
-void perfctr_perf_uses_init(void)
+/* ---- refusals ---------------------------------------------------------------------- */
+
+/* Seconds between two looks for a refused event, and between two reports. */
+#define LOOK_SECONDS	1
+#define REPORT_SECONDS	3600
+
+static perfctr_refusal_report *report;
+static struct irq_work refused_irq;	/* starts the work: the scheduler asks the filter */
+static struct work_struct refused_work;
+
+/* When to look next, in jiffies. */
+static unsigned long next_look;
+
+static bool has_waiting(const struct pmu *pmu, const struct perf_event_context *context)
 {
-	int state = cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "vperfctr:perf", learn_pmu, NULL);
+	const struct perf_event *event;
+
+	if (!context)
+		return false;
+	list_for_each_entry_rcu(event, &context->event_list, event_entry) {
+		if (event->pmu == pmu && READ_ONCE(event->state) == PERF_EVENT_STATE_INACTIVE)
+			return true;
+	}
+	return false;
+}
+
+/* True if an event waits for a counter of this CPU: one of the CPU, or of this thread. */
+static bool waits_here(void)
+{
+	/* Pairs with learn_pmu(). */
+	unsigned int i, nr = smp_load_acquire(&nr_pmus);
+	bool waits = false;
+
+	rcu_read_lock();
+	for (i = 0; i < nr && !waits; i++)
+		waits = has_waiting(pmus[i], perfctr_perf_context(pmus[i], smp_processor_id())) ||
+			has_waiting(pmus[i], perfctr_perf_task_context(current));
+	rcu_read_unlock();
+	return waits;
+}
+
+/* perf asks a filter also where no event waits. */
+void perfctr_perf_refused(const struct perf_event *event)
+{
+	if (time_before(jiffies, READ_ONCE(next_look)))
+		return;
+	WRITE_ONCE(next_look, jiffies + LOOK_SECONDS * HZ);
+	if (event || waits_here())
+		irq_work_queue(&refused_irq);
+}
+
+static void start_report(struct irq_work *irq)
+{
+	queue_work(system_dfl_wq, &refused_work);
+}
+
+static void report_refusal(struct work_struct *work)
+{
+	if (report())
+		WRITE_ONCE(next_look, jiffies + REPORT_SECONDS * HZ);
+}
+
+bool perfctr_cpu_tells_refusals(void)
+{
+	return perfctr_driver->tells_refusals && !perfctr_perf_keeps && READ_ONCE(nr_pmus);
+}
+
+/* ---- begin and end ------------------------------------------------------------------ */
+
+/* A failure is ignored: then nothing is known. */
+void perfctr_perf_uses_init(perfctr_refusal_report *func)
+{
+	int state;
+
+	report = func;
+	init_irq_work(&refused_irq, start_report);
+	INIT_WORK(&refused_work, report_refusal);
+	next_look = jiffies;
+	state = cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "vperfctr:perf", learn_pmu, NULL);
 
 	if (state > 0)
 		online_state = state;
@@ -63,7 +147,13 @@ void perfctr_perf_uses_exit(void)
 {
 	if (online_state)
 		cpuhp_remove_state_nocalls(online_state);
+	/* The counters are not reserved any more: what was refused before may be in this still. */
+	synchronize_rcu();
+	irq_work_sync(&refused_irq);
+	cancel_work_sync(&refused_work);
 }
+
+/* ---- uses ---------------------------------------------------------------------------- */
 
 /* True if a counter is left to the watchdog.  @idx is the number that perf gives it on x86. */
 static bool is_kept(int idx)

@@ -57,10 +57,12 @@ static int divert_event_init(struct perf_event *event)
 	atomic_inc(&nr_diverted);
 	smp_rmb();	/* pairs with step_in */
 	mutex_lock(&reserve_mutex);
-	if (reserved && is_hardware_event(event))
+	if (reserved && is_hardware_event(event)) {
+		perfctr_perf_refused(event);
 		err = -EBUSY;
-	else
+	} else {
 		err = their_event_init(event);
+	}
 	mutex_unlock(&reserve_mutex);
 	atomic_dec(&nr_diverted);
 	return err;

@@ -666,6 +666,7 @@ const struct perfctr_driver perfctr_powerpc_power8 = {
 	.ops.sample	= power8_sample,
 	.accepts	= power8_accepts,
 	.perf_reserves	= true,
+	.tells_refusals	= true,
 	.reserve	= power8_reserve,
 	.cpu_start	= power8_cpu_start,
 	.cpu_stop	= power8_cpu_stop,

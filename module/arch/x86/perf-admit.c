@@ -171,19 +171,23 @@ static bool has_events_on(unsigned int cpu)
  * for each event.  So look for the watchdog among the events of the CPU, which may be a thousand,
  * only while it is off.
  */
-void perfctr_x86_admit_ask(void)
+bool perfctr_x86_admit_ask(void)
 {
 	unsigned int cpu = smp_processor_id();
 	enum waiter waiter = NO_WATCHDOG;
 
+	/* The watchdog has begun, and perf tries the trigger. */
+	if (READ_ONCE(this_cpu_ptr(&admissions)->worker) == current)
+		return true;
 	if (can_admit && !has_events_on(cpu))
 		waiter = waiter_on(cpu);
 	if (waiter == NO_WATCHDOG ||
 	    (waiter == WATCHDOG_AND_OTHERS && cpumask_test_cpu(cpu, &waiting)))
-		return;
+		return false;
 	cpumask_set_cpu(cpu, &waiting);
 	cpumask_set_cpu(cpu, &asked);
 	irq_work_queue(&this_cpu_ptr(&admissions)->irq);
+	return waiter == WATCHDOG_ALONE;
 }
 
 /* ---- the worker ------------------------------------------------------------------ */

@@ -91,7 +91,8 @@ static bool perfctr_perf_may_begin(void)
 	perfctr_perf_turned_away();
 	if (!READ_ONCE(is_reserved))
 		return true;
-	perfctr_x86_admit_ask();
+	if (!perfctr_x86_admit_ask())
+		perfctr_perf_refused(NULL);
 	return false;
 }
 

@@ -209,6 +209,7 @@ void perfctr_x86_pmc_user_ran(void);
 /* Operations of a driver that claims the counters from perf: see perf-claim.c, pmc-claim.c. */
 #define PERFCTR_X86_CLAIM					\
 	.end		= perfctr_x86_perf_end,			\
+	.tells_refusals	= true,					\
 	.reserve	= perfctr_x86_perf_reserve,		\
 	.release	= perfctr_x86_perf_release,		\
 	.settle		= perfctr_x86_perf_settle,		\
@@ -314,7 +315,8 @@ bool perfctr_x86_perf_is_reserved(void);
  * admits: true if perf may begin to use a counter, as the watchdog waits for it alone.
  * refuses: true if this event must not be added.
  * end: perf has enabled its PMU.
- * ask: perf has been refused: let the watchdog begin soon, if it waits.
+ * ask: perf has been refused: let the watchdog begin soon, if it waits.  Return: true if this will
+ *	succeed, as no other event that is pinned to the CPU waits, or if it is being done.
  */
 void perfctr_x86_admit_init(u64 kept);
 void perfctr_x86_admit_settle(void);
@@ -323,7 +325,7 @@ void perfctr_x86_admit_begin(void);
 bool perfctr_x86_admits(void);
 bool perfctr_x86_admit_refuses(struct perf_event *event);
 void perfctr_x86_admit_end(void);
-void perfctr_x86_admit_ask(void);
+bool perfctr_x86_admit_ask(void);
 
 /* EAX of CPUID leaf 1AH: the type of a hybrid processor's core, with its model below. */
 #define PERFCTR_INTEL_CORE_TYPE(eax)	((eax) >> 24)

@@ -397,10 +397,14 @@ bool is_why_no_start(const char *line)
 	       (strstr(line, ": counter 0x") || strstr(line, "registers cannot be written"));
 }
 
-/* "vperfctr: perfex (process 324, user 0) counts; perf gets no counters until ...", or "only its own" */
+/*
+ * "vperfctr: perfex (process 324, user 0) counts; perf gets no counters until ...", or "only its own";
+ * "vperfctr: perf is refused counters: perfex (process 324, user 0) has them, ..."
+ */
 static bool is_holder(const char *line)
 {
-	return strstr(line, ") counts; perf gets ") && strstr(line, " counters until ");
+	return !strncmp(line, "vperfctr: perf is refused counters: ", 36) ||
+	       (strstr(line, ") counts; perf gets ") && strstr(line, " counters until "));
 }
 
 static void look_at_line(void *arg, const char *line)

@@ -440,6 +440,7 @@ const struct perfctr_driver perfctr_powerpc_ppc32 = {
 	.ops.sample	= ppc32_sample,
 	.accepts	= ppc32_accepts,
 	.perf_reserves	= true,
+	.tells_refusals	= true,
 	.reserve	= ppc32_reserve,
 	.cpu_start	= ppc32_cpu_start,
 	.cpu_stop	= ppc32_cpu_stop,
