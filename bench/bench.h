@@ -185,6 +185,7 @@ extern const struct side vperfctr_side, perf_side, floor_side;
 extern const struct side *side;		/* the measured side */
 
 bool vperfctr_isolated(void);
+bool vperfctr_counts_cpus(void);
 u32 vperfctr_features(void);
 
 /* Count current by a state that has no descriptor, and lives on. */

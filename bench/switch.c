@@ -280,7 +280,9 @@ void measure_switches(void)
 		emit_extra("switch_both_states.n%u", 0,
 			   (struct arrangement){ .counted = BOTH, .n = numbers[i], .each = true });
 	}
-	measure_counted_cpu();
+	/* Beside the NMI watchdog's counter, threads are counted, and CPUs are not. */
+	if (side == &perf_side || vperfctr_counts_cpus())
+		measure_counted_cpu();
 	measure_kernel_part();
 	progress("tasks that are not counted while another one is");
 	holder = start_holder(hold_counter, NULL);

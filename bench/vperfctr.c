@@ -87,6 +87,11 @@ bool vperfctr_isolated(void)
 	return info.features & VPERFCTR_FEATURE_ISOLATE;
 }
 
+bool vperfctr_counts_cpus(void)
+{
+	return info.features & VPERFCTR_FEATURE_CPUS;
+}
+
 /* As the library, which keeps a descriptor of the device. */
 static void open_state(struct group *g, unsigned int n, enum set set, bool map, u32 flags)
 {
