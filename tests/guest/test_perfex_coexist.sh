@@ -3,8 +3,8 @@
 #
 # Test perfex beside others, with the module loaded: the NMI watchdog, perf, programs that count
 # themselves, a user outside the group, no counters ("nopmu").  perf_event counts all that it
-# would count without the module, and perfex says so in one line.  The summary has libcheck's
-# form.
+# would count without the module, and perfex says so in one line.  With KEEP_WATCHDOG=1 the watchdog
+# stays on, beside which the module counts.  The summary has libcheck's form.
 
 here=$(dirname "$0")
 known=$here/known	# 4 + 2000 * (number of arguments, its name too) instructions
@@ -97,6 +97,7 @@ fi
 echo 1 > $watchdog
 run --backend=module -e instructions:u "$known"
 [ "$status" = 1 ] && reason= || reason="the NMI watchdog holds the counters"
+[ -z "$KEEP_WATCHDOG" ] || check "what the watchdog has" "$(head -n 1 /proc/vperfctr)" "watchdog: kept"
 counts "beside the watchdog" "$reason"
 run -r 3 -x , -o "$tmp/counts" -e instructions:u "$known"
 check "mean beside the watchdog" "$status $(count instructions:u)" "1 2004"
@@ -108,8 +109,10 @@ if [ -n "$reason" ]; then
 	run -v --wait=0.2 -e instructions:u "$known"
 	check "waiting for the watchdog" "$status $(grep -c "perfex has waited for 0.2 seconds" "$tmp/err")" "125 1"
 fi
-echo 0 > $watchdog
-counts "without the watchdog" ""
+if [ -z "$KEEP_WATCHDOG" ]; then
+	echo 0 > $watchdog
+	counts "without the watchdog" ""
+fi
 
 # perf on all CPUs, and on the command
 perf stat -a -e instructions:u sleep 1000 > /dev/null 2>&1 &
@@ -224,5 +227,6 @@ twelve=$(yes instructions:u | head -n 12 | tr '\n' ,)
 run -e "${twelve%,}" "$known"
 check "too many events" "$status $(wc -l < "$tmp/err") $(grep -c perf_event "$tmp/err")" "125 1 0"
 
+[ -z "$KEEP_WATCHDOG" ] || check "what it has at the end" "$(head -n 1 /proc/vperfctr)" "watchdog: kept"
 echo 1 > $watchdog
 summary
