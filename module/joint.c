@@ -26,8 +26,9 @@
  * A remote call (remote.c) may be changing another member while one is switched in.  So the
  * calls that wait for the others are executed first, or waited for: drain_calls().
  *
- * Interrupts are disabled in all of this file.  An NMI comes here only from user mode, and looks
- * at the members only, if it has found their joint state counting: see overflow.c.
+ * Interrupts are disabled in all of this file.  An NMI in user mode may handle an overflow here.
+ * One in kernel mode only reads which members there are, after it has found their joint state
+ * counting: see overflow.c.
  */
 #include <linux/bitops.h>
 #include <linux/bug.h>
@@ -188,8 +189,8 @@ static __always_inline void end_members(struct joint *j)
 }
 
 /*
- * The joint state has stopped with an overflow that is not handled.  The next resume reports it
- * again, of these members or of others.  Those that have overflowed remember where it was.
+ * The joint state has stopped with an overflow that is not handled.  Members that have overflowed
+ * remember where it was.  Their next resume reports it again, also if they resume with others.
  */
 static void end_pending(struct joint *j)
 {

@@ -152,7 +152,7 @@ static __always_inline void record_overflow(struct vperfctr_state *st, u32 ctrs)
 
 /*
  * Handle the overflows of a member of the joint state, which is suspended.  `ip`: where the thread
- * is in user mode.
+ * is in user mode, which counts unless an interrupt in kernel mode has noted its own place.
  */
 static void handle_member(struct vperfctr_state *st, u64 ip)
 {
@@ -252,7 +252,7 @@ static void handle_pending(struct vperfctr_state *st)
 {
 	u64 ip = st->pending_ip;
 
-	/* Before the switch-in of its thread, it waits for a resume, which reports it again. */
+	/* Its counters are suspended: the next resume reports the overflow again. */
 	if (unlikely(st->cpu < 0))
 		return;
 	st->pending = false;
@@ -418,12 +418,13 @@ void vperfctr_overflow_end(struct vperfctr_state *st)
 }
 
 /*
- * An overflow was pending when the counters were suspended.  When they are resumed, the interrupt
- * comes again, and saves the calls for the sample.  Meanwhile others may need the memory.
+ * An overflow was pending when the counters were suspended.  Its sample, after the resume, has the
+ * place in the kernel, but not the calls: meanwhile others may need their memory.
  */
 void vperfctr_overflow_suspend(struct vperfctr_state *st)
 {
-	forget_pending(st);
+	if (st->sampler)
+		vperfctr_ring_suspend(st);
 }
 
 /* Forget the overflows that wait for IRESUME. */

@@ -593,14 +593,15 @@ void vperfctr_ring_detach(struct vperfctr_state *st)
 }
 
 /*
- * Give back the calls that are saved for a sample which will not come before a resume.  Otherwise
- * suspended threads could hold all chains of a ring.
+ * Give back the calls that are saved for a sample which does not come before a resume, if at all.
+ * Otherwise suspended threads could hold all chains of a ring.
  *
  * Context: the state is suspended, and no other code changes it.
  */
 void vperfctr_ring_suspend(struct vperfctr_state *st)
 {
 	vperfctr_forget_call(st->sampler, false);
+	st->sampler->saving = 0;
 }
 
 /*
