@@ -166,7 +166,7 @@ void perfctr_cpu_release(void);
 /*
  * init: find the kernel's own driver of the counters, now and as CPUs come online, after
  *	perfctr_cpu_init().  @report is called in a worker when perf has been refused counters
- *	that are ours, again an hour after it has returned true, and sooner after false.
+ *	that are ours, but not within an hour after it has returned true.
  * exit: end that.
  * perfctr_perf_uses: return for what perf uses counters of any CPU now, as PERFCTR_PERF_*.
  *

@@ -69,7 +69,7 @@ u64 perfctr_sampling_ns(unsigned int width);
 /*
  * perf-uses.c: this event of perf's is refused; NULL: perf's filter refuses those that wait.
  *
- * Context: preemption disabled, or an event.
+ * Context: preemption disabled, unless there is an event.
  */
 struct perf_event;
 void perfctr_perf_refused(const struct perf_event *event);

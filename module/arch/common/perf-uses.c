@@ -44,7 +44,7 @@ static int learn_pmu(unsigned int cpu)
 	struct pmu *pmu;
 	unsigned int i;
 
-	if (nr_pmus == MAX_PMUS || (nr_pmus && perfctr_cpu_info.nrkinds < 2))
+	if (nr_pmus == MAX_PMUS || (nr_pmus && nr_pmus >= perfctr_cpu_info.nrkinds))
 		return 0;
 	pmu = perfctr_find_pmu(cpu);
 	if (IS_ERR_OR_NULL(pmu))
@@ -69,8 +69,15 @@ static perfctr_refusal_report *report;
 static struct irq_work refused_irq;	/* starts the work: the scheduler asks the filter */
 static struct work_struct refused_work;
 
-/* When to look next, in jiffies. */
+/* When to look next, and when the next report may come, in jiffies. */
 static unsigned long next_look;
+static unsigned long next_report;
+
+/* True if that time is not reached, which is less than an hour away: jiffies wrap on 32 bits. */
+static bool is_ahead(unsigned long time)
+{
+	return time_in_range_open(jiffies, time - REPORT_SECONDS * HZ, time);
+}
 
 static bool has_waiting(const struct pmu *pmu, const struct perf_event_context *context)
 {
@@ -103,7 +110,7 @@ static bool waits_here(void)
 /* perf asks a filter also where no event waits. */
 void perfctr_perf_refused(const struct perf_event *event)
 {
-	if (time_before(jiffies, READ_ONCE(next_look)))
+	if (is_ahead(READ_ONCE(next_look)))
 		return;
 	WRITE_ONCE(next_look, jiffies + LOOK_SECONDS * HZ);
 	if (event || waits_here())
@@ -115,10 +122,13 @@ static void start_report(struct irq_work *irq)
 	queue_work(system_dfl_wq, &refused_work);
 }
 
+/* Another CPU may have asked for this work, and have set the next look, during the last report. */
 static void report_refusal(struct work_struct *work)
 {
-	if (report())
-		WRITE_ONCE(next_look, jiffies + REPORT_SECONDS * HZ);
+	if (is_ahead(next_report) || !report())
+		return;
+	next_report = jiffies + REPORT_SECONDS * HZ;
+	WRITE_ONCE(next_look, next_report);
 }
 
 bool perfctr_cpu_tells_refusals(void)
@@ -137,8 +147,9 @@ void perfctr_perf_uses_init(perfctr_refusal_report *func)
 	init_irq_work(&refused_irq, start_report);
 	INIT_WORK(&refused_work, report_refusal);
 	next_look = jiffies;
-	state = cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "vperfctr:perf", learn_pmu, NULL);
+	next_report = jiffies;
 
+	state = cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "vperfctr:perf", learn_pmu, NULL);
 	if (state > 0)
 		online_state = state;
 }
@@ -147,7 +158,7 @@ void perfctr_perf_uses_exit(void)
 {
 	if (online_state)
 		cpuhp_remove_state_nocalls(online_state);
-	/* The counters are not reserved any more: what was refused before may be in this still. */
+	/* A filter that found the counters reserved may still be in perfctr_perf_refused(). */
 	synchronize_rcu();
 	irq_work_sync(&refused_irq);
 	cancel_work_sync(&refused_work);

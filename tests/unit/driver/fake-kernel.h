@@ -254,6 +254,7 @@ bool fake_nmi(bool user);
 #define HZ			250
 #define time_before(a, b)	((long)((a) - (b)) < 0)
 #define time_after(a, b)		time_before(b, a)
+#define time_in_range_open(a, b, c)	(!time_before(a, b) && time_before(a, c))
 extern unsigned long jiffies;
 
 static inline void msleep(unsigned int msecs)
