@@ -238,7 +238,8 @@ struct vperfctr_holders {
  * Find the other processes that have counters, or may have them.  proc: where /proc is.  The
  * module's file in there, which vperfctr(4) describes, names other users' processes to root
  * only, and h->hidden does not tell of them.  If that file cannot be read, as without the module,
- * h->nr is 0 and h->hidden is not.
+ * h->nr is 0 and h->hidden is not, for VPERFCTR_HOLDERS_THREADS and VPERFCTR_HOLDERS_CPUS; the
+ * others do not need it.
  *
  *	-EINVAL	there is no such VPERFCTR_HOLDERS_*
  *	-ENAMETOOLONG	proc has more than 256 characters
