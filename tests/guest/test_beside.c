@@ -169,7 +169,6 @@ START_TEST(both_are_inherited)
 }
 END_TEST
 
-/* An observer counts a program, from its exec on, that counts itself. */
 /* A thread that counts itself in the first general counter, and executes 2n instructions. */
 struct self {
 	struct counted counted;
@@ -207,19 +206,25 @@ static void end_self(struct self *self)
 	ck_assert_uint_eq(self->r.own[1], INSNS_COUNTED(self->counted.n));
 }
 
-/* An interrupt may repeat the instructions by which the thread says that it ends. */
+/*
+ * An interrupt may repeat the instructions by which the thread says that it ends, in one of two
+ * counts or in both.  It seldom does, and not ten times.
+ */
 #if defined(__aarch64__) || defined(__powerpc__)
-#define AGAIN	4
-#else
-#define AGAIN	0
+#define AGAIN		4
+#define MAX_AGAIN	10
 #endif
 
 static void check_difference(u64 more, u64 less, u64 expected)
 {
-	const u64 again = more - less - expected;
+	const s64 again = more - less - expected;
 
-	ck_assert_msg(!again || (AGAIN && again % AGAIN == 0), "%llu - %llu, not %llu",
-		      more, less, expected);
+#ifdef AGAIN
+	ck_assert_msg(-MAX_AGAIN * AGAIN <= again && again <= MAX_AGAIN * AGAIN &&
+		      again % AGAIN == 0, "%llu - %llu, not %llu", more, less, expected);
+#else
+	ck_assert_msg(!again, "%llu - %llu, not %llu", more, less, expected);
+#endif
 }
 
 /* Return what nr observers have counted of the thread, which must be the same for all of them. */
