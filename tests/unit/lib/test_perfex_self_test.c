@@ -81,7 +81,7 @@ static void put_machine(void)
 {
 	static const unsigned char notes[] = { 4, 0, 0, 0, 3, 0, 0, 0, 3, 0, 0, 0, 'G', 'N', 'U', 0, 0xab, 0xcd, 0xef, 0 };
 
-	put_text("/proc/cmdline", "BOOT_IMAGE=/secret/vmlinuz root=UUID=secret nmi_watchdog=0 ip=secret isolcpus=2,3 x=\"a secret\"\n");
+	put_text("/proc/cmdline", "BOOT_IMAGE=/secret/vmlinuz root=UUID=secret nmi_watchdog=0 ip=secret isolcpus=2,3 x=\"a perf_secret\" pmu=\"1 2\" \"perf_x=a secret\"\n");
 	put_text("/proc/cpuinfo", "processor\t: 0\nmodel name\t: Some CPU\nflags\t\t: fpu secret\nSerial\t: secret\n\nprocessor\t: 1\n");
 	put_text("/proc/sys/kernel/hostname", "secret\n");
 	put_text("/sys/class/dmi/id/sys_vendor", "A Vendor\t\n");
@@ -106,7 +106,7 @@ static void put_machine(void)
 
 static const char *const facts_of_machine[] = {
 	"perfex\t" VPERFCTR_VERSION,
-	"cmdline\tnmi_watchdog=0 isolcpus=2,3 (5 other words)",
+	"cmdline\tnmi_watchdog=0 isolcpus=2,3 pmu=\"1 2\" (5 other words)",
 	"config\tCONFIG_HZ=250 CONFIG_PREEMPT_DYNAMIC=y",
 	"preemption\tnone voluntary (full)",
 	"dmi sys_vendor\tA Vendor",

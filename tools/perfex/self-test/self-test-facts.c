@@ -180,16 +180,33 @@ static bool is_told(const char *word)
 	return false;
 }
 
+/*
+ * Return: the next word of the command line, ended by a zero, or NULL.  As in the kernel, one has
+ * blanks between quotes.  Without a second quote it has all that follows.
+ */
+static char *next_word(char **rest)
+{
+	char *word = *rest + strspn(*rest, " "), *end;
+	bool quoted = false;
+
+	for (end = word; *end && (quoted || *end != ' '); end++)
+		if (*end == '"')
+			quoted = !quoted;
+	*rest = *end ? end + 1 : end;
+	*end = '\0';
+	return end > word ? word : NULL;
+}
+
 /* The other words may name disks, hosts, or secrets. */
 static void print_command_line(FILE *f)
 {
-	char line[4096], *word, *save;
+	char line[4096], *word, *rest = line;
 	unsigned int others = 0;
 
 	if (!read_first("/proc/cmdline", line, sizeof(line)))
 		return;
 	fputs("cmdline\t", f);
-	for (word = strtok_r(line, " ", &save); word; word = strtok_r(NULL, " ", &save)) {
+	while ((word = next_word(&rest))) {
 		if (is_told(word))
 			fprintf(f, "%s ", word);
 		else
