@@ -233,7 +233,130 @@ START_TEST(registers_of_killed_checks)
 }
 END_TEST
 
-/* Before the module: lines about counters.  After it: all lines of the kernel that name no one. */
+/*
+ * Lines of the kernel that name its users, their programs, hosts or disks, and of programs.  The
+ * same ones are there before the checks, behind the module's load, and in their time.
+ */
+static const char *const private_lines[] = {
+	"5;audit: type=1400 secret",
+	"6;wlan0: authenticate with 11:22:33:44:55:66 (local address=secret)",
+	"6;wlp3s0: deauthenticated from 11:22:33:44:55:66 (Reason: 3=DEAUTH_LEAVING) secret",
+	"6;EXT4-fs (sda1): mounted filesystem 01234567-89ab-cdef-0123-456789abcdef r/w secret",
+	"6;XFS (dm-0-secret): Mounting V5 Filesystem",
+	"6;BTRFS: device label secret devid 1 transid 7 /dev/sda1 scanned by secret (123)",
+	"6;CIFS: Attempting to mount \\\\secret\\share",
+	"6;secret[123]: segfault at 0 ip 0000555555555129 sp 00007fffffffe0c0 error 6 in libpmu.so",
+	"4;traps: secret[123] general protection fault ip:555555555129 sp:7fffffffe0c0 error:0",
+	"3;Out of memory: Killed process 1 (secret) total-vm:1kB, UID:1000 pgtables:1kB",
+	"3;INFO: task secret:123 blocked for more than 120 seconds.",
+	"6;thunderbolt 0-1: new device found, vendor=secret PMU",
+	"6;task:secret          state:R  running task     stack:0     pid:123",
+	"6;x86/split lock detection: #AC: secret/123 took a split_lock trap at address: 0x1",
+	"6;device-mapper: secret watchdog: BUG:",
+	"6;PMU 11:22:33:44:55:66",
+	"6;PMU 01234567-89ab-cdef-0123-456789abcdef",
+	"6;secret: perf: tsc: RIP: Call Trace:",
+	"6; bpf_prog_0123456789abcdef_secret+0x12/0x34",
+	/* A program */
+	"13;mail of secret",
+	"13;BUG: mail of secret",
+	"13;vperfctr: secret",
+};
+
+/* Lines that a reader needs, and what the report has of them; NULL: all. */
+static const struct {
+	const char *line, *told;
+} told_lines[] = {
+	{ .line = "vperfctr: the NMI watchdog keeps its counter, 0xc1" },
+	{ "vperfctr: a secret (process 1) (process 12, user 1000) counts; perf gets no counters until it and others end, see 'perfex info --holders'",
+	  "vperfctr: ... counts; perf gets no counters until it and others end, see 'perfex info --holders'" },
+	{ "vperfctr: perf is refused counters: secret (process 12, user 1000) has them, maybe with others",
+	  "vperfctr: perf is refused counters: ..." },
+	{ "vperfctr: secret[12]: the counters of this virtual machine stand still, because threads are counted on the host",
+	  "vperfctr: ...: the counters of this virtual machine stand still, because threads are counted on the host" },
+	{ .line = "perf: interrupt took too long (2501 > 2500), lowering kernel.perf_event_max_sample_rate to 79000" },
+	{ .line = "Performance Events: Skylake events, 32-deep LBR, full-width counters, Intel PMU driver." },
+	{ .line = "... max period:             00007fffffffffff" },
+	{ .line = "hw perfevents: enabled with armv8_pmuv3 PMU driver, 7 counters available" },
+	{ .line = "NMI watchdog: Enabled. Permanently consumes one hw-PMU counter." },
+	{ .line = "Uhhuh. NMI received for unknown reason 20 on CPU 1." },
+	{ .line = "kvm_intel: enabled mediated PMU" },
+	{ .line = "microcode: Current revision: 0x000000f0" },
+	{ "watchdog: BUG: soft lockup - CPU#1 stuck for 22s! [secret:123]",
+	  "watchdog: BUG: soft lockup - CPU#1 stuck for 22s! ..." },
+	{ .line = "BUG: kernel NULL pointer dereference, address: 0000000000000010" },
+	{ "BUG: scheduling while atomic: secret/123/0x00000002", "BUG: scheduling while atomic: ..." },
+	{ "BUG: using smp_processor_id() in preemptible [00000000] code: secret/123",
+	  "BUG: using smp_processor_id() in preemptible [00000000] code: ..." },
+	{ "BUG: Bad page map in process secret  pte:0 pmd:0", "BUG: Bad page map in process ..." },
+	{ "BUG: Bad rss-counter state mm:0 type:MM_FILEPAGES val:1 Comm:secret Pid:123",
+	  "BUG: Bad rss-counter state mm:0 type:MM_FILEPAGES val:1 Comm: ..." },
+	{ "in_atomic(): 1, irqs_disabled(): 1, non_block: 0, pid: 123, name: secret",
+	  "in_atomic(): 1, irqs_disabled(): 1, non_block: 0, pid: 123, name: ..." },
+	{ .line = "------------[ cut here ]------------" },
+	{ .line = "WARNING: CPU: 1 PID: 123 at module/switch.c:12 some_function+0x12/0x340 [vperfctr]" },
+	{ "WARNING: module/switch.c:12 at some_function+0x12/0x340 [vperfctr], CPU#1: secret/123",
+	  "WARNING: module/switch.c:12 at some_function+0x12/0x340 [vperfctr], CPU#1: ..." },
+	{ .line = "Modules linked in: vperfctr(OE) nfs cifs wl usb_common" },
+	{ "CPU: 1 UID: 1000 PID: 123 Comm: secret Tainted: G           OE      6.12.0 #1",
+	  "CPU: 1 UID: ..." },
+	{ "CPU: 1 PID: 123 Comm: secret Not tainted 6.1.0 #1", "CPU: 1 PID: 123 Comm: ..." },
+	{ .line = "Hardware name: QEMU Standard PC (Q35 + ICH9, 2009), BIOS 1.16.2-1 04/01/2014" },
+	{ .line = "RIP: 0010:some_function+0x12/0x340 [vperfctr]" },
+	{ .line = "RSP: 0018:ffffc90000013e58 EFLAGS: 00010246" },
+	{ .line = "RAX: 0000000000000000 RBX: ffff888003ae8000 RCX: 0000000000000000" },
+	{ .line = "x29: ffff800008003d50 x28: ffff000002f1a000 x27: 0000000000000000" },
+	{ .line = "pc : some_function+0x12/0x340 [vperfctr]" },
+	{ .line = "GPR00: c0000000000e4a50 c000000002b7f9e0 c00000000142fb00 0000000000000000" },
+	{ .line = "Call Trace:" },
+	{ .line = " <NMI>" },
+	{ .line = " ? some_function+0x12/0x340 [vperfctr]" },
+	{ .line = "---[ end trace 0000000000000000 ]---" },
+};
+
+static unsigned int next_number;
+
+/* Append these lines to the log. */
+static void log_lines(void)
+{
+	FILE *f = fopen(in_dir("root/dev/kmsg"), "a");
+	size_t i;
+
+	ck_assert_ptr_nonnull(f);
+	for (i = 0; i < ARRAY_SIZE(private_lines); i++)
+		fprintf(f, "%.*s,%u,0,-;%s\n", (int)strcspn(private_lines[i], ";"),
+			private_lines[i], next_number++, strchr(private_lines[i], ';') + 1);
+	for (i = 0; i < ARRAY_SIZE(told_lines); i++)
+		fprintf(f, "4,%u,0,-;%s\n", next_number++, told_lines[i].line);
+	fclose(f);
+}
+
+static void log_lines_once(unsigned int step)
+{
+	(void)step;
+	fake.on_step = NULL;
+	log_lines();
+}
+
+/* The report has these lines, and no other, in this order. */
+static void has_told_lines(const char *label, const char *before)
+{
+	const char *at = strstr(report, before);
+	char line[512];
+	size_t i;
+
+	ck_assert_ptr_nonnull(at);
+	at = strchr(at + strlen(before) - 1, '\n') + 1;
+	for (i = 0; i < ARRAY_SIZE(told_lines); i++) {
+		snprintf(line, sizeof(line), "%s\t%s\n", label,
+			 told_lines[i].told ? told_lines[i].told : told_lines[i].line);
+		ck_assert_msg(!strncmp(at, line, strlen(line)), "%.120s, not %s", at, line);
+		at += strlen(line);
+	}
+	ck_assert(strncmp(at, "log", 3));
+}
+
+/* A list says what the report has of the log, as of the command line. */
 START_TEST(kernel_log)
 {
 	put_text("/dev/kmsg",
@@ -243,19 +366,35 @@ START_TEST(kernel_log)
 		 "6,4,0,-;usb 1-1: PMU SerialNumber: secret\n"
 		 "6,5,0,-;EXT4-fs (secret): mounted\n SUBSYSTEM=secret\n DEVICE=;secret perf\n"
 		 "30,6,0,-;systemd[1]: Hostname perf set to <secret>\n"
-		 "6,7,0,-;vperfctr: version 0.1.0, Fake, 7 counters\n"
-		 "4,8,0,-;RIP: 0010:somewhere\n"
-		 "5,9,0,-;audit: type=1400 secret\n"
-		 "13,10,0,-;secret of a program\n");
-	run_checks("kinds");
-	has(report, "\nlog before\ttsc: Refined TSC clocksource calibration: 2000.000 MHz\n"
-	    "log before\tvperfctr: version 0.1.0, Fake, 7 counters\n"
-	    "log before\tRIP: 0010:somewhere\nbegin\tkinds\n");
+		 "6,7,0,-;vperfctr: version 0.1.0, Fake, 7 counters\n");
+	next_number = 8;
+	log_lines();
+	/* A check whose steps are counted; it fails as the fake counts nothing. */
+	fake.on_step = log_lines_once;
+	ck_assert_int_eq(run_checks("each,log"), 1);
+	has_told_lines("log before",
+		       "\nlog before\ttsc: Refined TSC clocksource calibration: 2000.000 MHz\n"
+		       "log before\tvperfctr: version 0.1.0, Fake, 7 counters\n");
+	has_told_lines("log", "\nnmis\t");
 	has_not(report, "secret");
+	has_not(out, "secret");
 	/* It cannot be read by all. */
 	shell("rm root/dev/kmsg");
 	run_checks("kinds");
 	has(report, "\nlog\tcannot be read: /dev/kmsg: No such file or directory\n");
+}
+END_TEST
+
+/* The check of the log shows no line that the report leaves out, but it counts them. */
+START_TEST(complaint_of_log)
+{
+	put_text("/dev/kmsg", "");
+	next_number = 1;
+	fake.on_step = log_lines_once;
+	ck_assert_int_eq(run_checks("each,log"), 1);
+	has(out, "FAIL  log          ");
+	has(out, " lines of the kernel's log, as: a line that is left out, because it may name a user's program");
+	has(report, "\nFAIL\tlog\t");
 }
 END_TEST
 
@@ -272,6 +411,7 @@ static Suite *suite(void)
 	tcase_add_test(t, results);
 	tcase_add_test(t, registers_of_killed_checks);
 	tcase_add_test(t, kernel_log);
+	tcase_add_test(t, complaint_of_log);
 	suite_add_tcase(s, t);
 	return s;
 }

@@ -171,18 +171,26 @@ extern const struct check register_checks[], count_checks[], counting_register_c
 
 /* ---- the kernel's log ------------------------------------------------------ */
 
+struct log_line {
+	int64_t number;
+	bool of_kernel;			/* and not written by a program */
+	const char *text;
+};
+
+typedef void (*log_reader_fn)(void *arg, const struct log_line *line);
+
 /* Find out what the log has before the first check. */
 void begin_log(struct self_test *t);
 /* True if this line says why the module cannot count on a CPU. */
-bool is_why_no_start(const char *line);
-/*
- * Call fn for lines before that, of the kernel itself: all since the module was loaded, and those before that
- * are about counters, clocks and CPUs.
- */
-void read_old_log(const struct self_test *t, void (*fn)(void *arg, const char *line), void *arg);
-/* True if a line may name hosts, users, addresses or devices, and is not for strangers. */
-bool is_private(const char *line);
+bool is_why_no_start(const struct log_line *line);
+/* Call fn for each line before that. */
+void read_old_log(const struct self_test *t, log_reader_fn fn, void *arg);
 /* Call fn for each line since then. */
-void read_log(const struct self_test *t, void (*fn)(void *arg, const char *line), void *arg);
+void read_log(const struct self_test *t, log_reader_fn fn, void *arg);
+/*
+ * Write what a report has of a line, which is for strangers.
+ * Return: false: nothing, as it is a program's, of other things than counters and CPUs, or private
+ */
+bool tell_line(const struct log_line *line, char *told, size_t size);
 
 #endif /* PERFEX_CHECKS_H */

@@ -70,12 +70,12 @@ static void try_cpu(struct self_test *t, const struct vperfctr_info *kind, unsig
 	}
 }
 
-static void find_why(void *arg, const char *line)
+static void find_why(void *arg, const struct log_line *line)
 {
 	char *why = arg;
 
 	if (!*why && is_why_no_start(line))
-		snprintf(why, 200, "%s", line);
+		tell_line(line, why, 200);
 }
 
 static enum outcome check_start(struct self_test *t)

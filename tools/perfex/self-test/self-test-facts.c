@@ -3,7 +3,8 @@
  * perfex --self-test: what a reader of the report needs who never sees the machine.
  *
  * Nothing here names the machine's owner, users, hosts, addresses or disks: the report is for
- * strangers.  Lists say what is taken, of the kernel's command line, too.
+ * strangers.  Lists say what is taken, of the kernel's command line, too, and of its log: see
+ * self-test-private.c.
  */
 #include <elf.h>
 #include <glob.h>

@@ -389,12 +389,13 @@ struct complaint {
 };
 
 /* "vperfctr: CPU 1: counter 0x2 does not count" */
-bool is_why_no_start(const char *line)
+bool is_why_no_start(const struct log_line *line)
 {
 	unsigned int cpu;
 
-	return sscanf(line, "vperfctr: CPU %u: ", &cpu) == 1 &&
-	       (strstr(line, ": counter 0x") || strstr(line, "registers cannot be written"));
+	return line->of_kernel && sscanf(line->text, "vperfctr: CPU %u: ", &cpu) == 1 &&
+	       (strstr(line->text, ": counter 0x") ||
+		strstr(line->text, "registers cannot be written"));
 }
 
 /*
@@ -407,24 +408,30 @@ static bool is_holder(const char *line)
 	       (strstr(line, ") counts; perf gets ") && strstr(line, " counters until "));
 }
 
-static void look_at_line(void *arg, const char *line)
+static bool is_complaint(const struct log_line *line)
 {
-	struct complaint *found = arg;
 	size_t i;
 
 	/* The module's reason for a failure of "start", which has reported it. */
-	if (is_why_no_start(line) || is_holder(line))
-		return;
-	for (i = 0; i < ARRAY_SIZE(complaints); i++) {
-		if (!strstr(line, complaints[i]))
-			continue;
-		if (!found->nr++)
-			snprintf(found->first, sizeof(found->first), "%s", line);
-		return;
-	}
+	if (is_why_no_start(line) || is_holder(line->text))
+		return false;
+	for (i = 0; i < ARRAY_SIZE(complaints); i++)
+		if (strstr(line->text, complaints[i]))
+			return true;
 	/* The module prints warnings only, once it is loaded. */
-	if (!strncmp(line, "vperfctr: ", 10) && !found->nr++)
-		snprintf(found->first, sizeof(found->first), "%s", line);
+	return !strncmp(line->text, "vperfctr: ", 10);
+}
+
+/* The result is in the report, too. */
+static void look_at_line(void *arg, const struct log_line *line)
+{
+	struct complaint *found = arg;
+
+	if (!is_complaint(line) || found->nr++)
+		return;
+	if (!tell_line(line, found->first, sizeof(found->first)))
+		snprintf(found->first, sizeof(found->first),
+			 "a line that is left out, because it may name a user's program");
 }
 
 static enum outcome check_log(struct self_test *t)

@@ -372,12 +372,6 @@ uint64_t nr_of_nmis(void)
 
 /* ---- the kernel's log ------------------------------------------------------------- */
 
-struct log_line {
-	int64_t number;
-	bool of_kernel;			/* and not written by a program */
-	const char *text;
-};
-
 /* Parse "PRIORITY,NUMBER,...;TEXT".  Return: false: it is a property of the line before */
 static bool parse_log_line(struct log_line *line, char *record)
 {
@@ -396,10 +390,9 @@ static bool parse_log_line(struct log_line *line, char *record)
  * Call fn, unless it is NULL, for each line with a greater number than `after`.
  * Return: the last line's number, or -1.
  */
-static int64_t scan_log(int fd, int64_t after, void (*fn)(void *arg, const struct log_line *line),
-			void *arg)
+static int64_t scan_log(int fd, int64_t after, log_reader_fn fn, void *arg)
 {
-	char records[8192], *record, *rest;
+	char records[32768], *record, *rest;
 	int64_t last = after;
 	struct log_line line;
 	ssize_t len;
@@ -445,90 +438,36 @@ void begin_log(struct self_test *t)
 }
 
 struct log_reader {
-	void (*fn)(void *arg, const char *line);
+	log_reader_fn fn;
 	void *arg;
 	int64_t last;			/* of the lines before the first check */
-	int64_t loaded;			/* when the module was loaded; -1: that is not in the log */
 };
 
-bool is_private(const char *line)
-{
-	static const char *const words[] = {
-		"audit:", " SRC=", " MAC=", " DST=", "erial", "UUID", "uuid", "hostname", "ommand line:",
-		"usb ", "hid-", "input:", "Bluetooth", "IPv4", "IPv6", " eth", " wl", "SSID", "nfs", "cifs",
-	};
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(words); i++)
-		if (strstr(line, words[i]))
-			return true;
-	return false;
-}
-
-/* True if a line before the module was loaded says something of counters, clocks or CPUs. */
-static bool is_of_interest(const char *line)
-{
-	static const char *const words[] = {
-		"vperfctr", "erformance", "perf:", "perf_event", "PMU", "pmu", "NMI", "atchdog", "WARNING",
-		"BUG", "Oops", "tsc:", "clocksource", "microcode", "smpboot:", "smp:", "Hypervisor", "ypervisor",
-		"kvm", "APIC", "mce:", "MCE", "GIC", "arch_timer", "sched_clock", "SBI",
-		"DMI: ", "taint", "Preempt", "preempt", "rcu: ",
-	};
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(words); i++)
-		if (strstr(line, words[i]))
-			return true;
-	return false;
-}
-
-static void find_load(void *arg, const struct log_line *line)
-{
-	struct log_reader *r = arg;
-
-	if (line->of_kernel && line->number <= r->last && !strncmp(line->text, "vperfctr: version ", 18))
-		r->loaded = line->number;
-}
-
-/* A compiler's host and user are in the version's line. */
 static void hand_old_line(void *arg, const struct log_line *line)
 {
 	const struct log_reader *r = arg;
 
-	if (!line->of_kernel || line->number > r->last || is_private(line->text) ||
-	    !strncmp(line->text, "Linux version", 13))
-		return;
-	if ((r->loaded >= 0 && line->number >= r->loaded) || is_of_interest(line->text))
-		r->fn(r->arg, line->text);
+	if (line->number <= r->last)
+		r->fn(r->arg, line);
 }
 
-void read_old_log(const struct self_test *t, void (*fn)(void *arg, const char *line), void *arg)
+void read_old_log(const struct self_test *t, log_reader_fn fn, void *arg)
 {
-	struct log_reader r = { fn, arg, t->log_last, -1 };
+	struct log_reader r = { fn, arg, t->log_last };
 	int fd = open_log();
 
 	if (fd < 0)
 		return;
-	scan_log(fd, -1, find_load, &r);
-	lseek(fd, 0, SEEK_SET);
 	scan_log(fd, -1, hand_old_line, &r);
 	close(fd);
 }
 
-static void hand_line(void *arg, const struct log_line *line)
+void read_log(const struct self_test *t, log_reader_fn fn, void *arg)
 {
-	const struct log_reader *r = arg;
-
-	r->fn(r->arg, line->text);
-}
-
-void read_log(const struct self_test *t, void (*fn)(void *arg, const char *line), void *arg)
-{
-	struct log_reader r = { fn, arg, -1, -1 };
 	int fd = open_log();
 
 	if (fd < 0)
 		return;
-	scan_log(fd, t->log_last, hand_line, &r);
+	scan_log(fd, t->log_last, fn, arg);
 	close(fd);
 }

@@ -275,15 +275,22 @@ static void do_check(struct self_test *t, const struct check *check, FILE *out, 
 	}
 }
 
-static void report_log_line(void *report, const char *line)
+static void report_line(FILE *report, const char *label, const struct log_line *line)
 {
-	if (!is_private(line))
-		fprintf(report, "log\t%s\n", line);
+	char told[1024];
+
+	if (tell_line(line, told, sizeof(told)))
+		fprintf(report, "%s\t%s\n", label, told);
 }
 
-static void report_old_line(void *report, const char *line)
+static void report_log_line(void *report, const struct log_line *line)
 {
-	fprintf(report, "log before\t%s\n", line);
+	report_line(report, "log", line);
+}
+
+static void report_old_line(void *report, const struct log_line *line)
+{
+	report_line(report, "log before", line);
 }
 
 static void print_summary(FILE *f, enum style style, const unsigned int *nr)
