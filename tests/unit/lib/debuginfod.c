@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A library in the place of libdebuginfod: it notes in $ASKED each build ID that is asked for, and finds
- * the files in $SERVED, or none.
+ * the files in $SERVED, or none; with $SERVED=unreachable there is no server.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct debuginfod_client;
 
@@ -40,6 +41,8 @@ int debuginfod_find_debuginfo(struct debuginfod_client *c, const unsigned char *
 		fprintf(asked, "%02x", id[i]);
 	fputc('\n', asked);
 	fclose(asked);
+	if (served && !strcmp(served, "unreachable"))
+		return -ECONNREFUSED;
 	fd = open(name, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -ENOENT;

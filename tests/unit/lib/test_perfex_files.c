@@ -716,6 +716,23 @@ START_TEST(no_server_has_it)
 }
 END_TEST
 
+/* A server that cannot be asked has not said that it has none: the packages' advice is there, too. */
+START_TEST(no_server_answers)
+{
+	build("work", "-s");
+	setenv("SERVED", "unreachable", 1);
+	report_with_servers("http://localhost:1");
+	ck_assert(server_asked());
+	ck_assert(dpkg_asked());
+	has_not(out, "none are on the servers");
+	has(out, "/p has no symbols (build ID ");
+	has(out, "): they are in the package libasked-dbgsym,");
+	has(out, "; the servers of DEBUGINFOD_URLS did not answer: Connection refused.\n");
+	unsetenv("SERVED");
+	unsetenv("DPKG_ADMINDIR");
+}
+END_TEST
+
 /* The file of another user must not let root's perfex use the network.  Only root can make one. */
 START_TEST(servers_for_files_of_others)
 {
@@ -799,6 +816,7 @@ static Suite *suite(void)
 	tcase_add_test(t, lists_of_packages);
 	tcase_add_loop_test(t, separate_on_a_server, 0, 2);
 	tcase_add_test(t, no_server_has_it);
+	tcase_add_test(t, no_server_answers);
 	tcase_add_test(t, servers_for_files_of_others);
 	tcase_add_test(t, recorded_files);
 	tcase_add_test(t, misuse);

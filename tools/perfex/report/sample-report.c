@@ -371,13 +371,17 @@ static const char *const debuginfod_advice[] = {
 
 static enum debuginfod debuginfod_for_file(const struct profile *p, uint32_t file)
 {
+	if (module_no_answer(p->modules[file]))
+		return DEBUGINFOD_WITHOUT_ANSWER;
 	return debuginfod_for(module_work(p->modules[file])->owner, *p->stripped[file]);
 }
 
 /* label: the path, as the terminal may have it */
 static void print_package(FILE *f, const char *before, const struct package *package,
-			  const char *label, const char *id, enum debuginfod debuginfod)
+			  const char *label, const struct profile *p, uint32_t file)
 {
+	const enum debuginfod debuginfod = debuginfod_for_file(p, file);
+	const char *id = p->stripped[file];
 	char advice[256];
 
 	fprintf(f, "%s %s has no symbols (build ID %s)", before, label, *id ? id : "none");
@@ -392,10 +396,14 @@ static void print_package(FILE *f, const char *before, const struct package *pac
 	} else {
 		fprintf(f, "'find-dbgsym-packages %s' names Debian's package", label);
 	}
-	fprintf(f, "%s.\n", debuginfod_advice[debuginfod]);
+	if (debuginfod == DEBUGINFOD_WITHOUT_ANSWER)
+		fprintf(f, "; the servers of DEBUGINFOD_URLS did not answer: %s.\n",
+			strerror(module_no_answer(p->modules[file])));
+	else
+		fprintf(f, "%s.\n", debuginfod_advice[debuginfod]);
 }
 
-/* Find the packages of the first files whose functions have no names, unless servers were asked. */
+/* Find the packages of the first files whose functions have no names, unless servers have answered. */
 static void find_packages(const struct profile *p, const uint64_t *weights, uint64_t all,
 			  struct package *packages, const struct reporting *o)
 {
@@ -449,8 +457,7 @@ static void print_advice(FILE *f, const struct profile *p, const struct reportin
 				" (--symfs=DIR finds a copy below DIR; perfex -p and --report do while it runs)" :
 				" (--symfs=DIR finds it in a directory or another root)");
 		else
-			print_package(f, lines > 1 ? "" : "\n", &packages[lines - 1], path, p->stripped[i],
-				      debuginfod_for_file(p, i));
+			print_package(f, lines > 1 ? "" : "\n", &packages[lines - 1], path, p, i);
 	}
 	for (i = 1; weights && i < p->files.nr; i++) {
 		if (!p->modules[i] || !p->reasons[i] || lines++ >= MAX_ADVICE)

@@ -5,6 +5,7 @@
  * name must have no directory, and a file that is found must be the user's, root's or that of
  * the one who owns the first file.
  */
+#include <errno.h>
 #include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -275,6 +276,9 @@ static int ask_debuginfod(const struct debug_search *s, char **path)
 	fd = find_debuginfo(client, s->id, s->id_size, path);
 	if (fd < 0)
 		*path = NULL;
+	/* With -ENOENT a server has said that there is none, maybe in an earlier run. */
+	if (fd < 0 && fd != -ENOENT)
+		*s->no_answer = -fd;
 	return fd < 0 ? -1 : fd;
 }
 

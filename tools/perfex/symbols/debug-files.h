@@ -19,6 +19,7 @@ struct debug_search {
 	uint32_t crc;		/* that the file gives for it */
 	const unsigned char *id;	/* the build ID that it must have */
 	int id_size;		/* 0 or less: none, and the checksum counts */
+	int *no_answer;		/* set to the error if debuginfod's servers could not be asked */
 };
 
 /* Return: a descriptor and *path, which the caller frees; -1: there is none */
@@ -30,6 +31,7 @@ int find_alt_file(const struct debug_search *s);
 /* The use of libdebuginfod for a file whose debugging information is nowhere else. */
 enum debuginfod {
 	DEBUGINFOD_ASKED,		/* it asks the servers of DEBUGINFOD_URLS */
+	DEBUGINFOD_WITHOUT_ANSWER,	/* it has asked them, and they did not answer */
 	DEBUGINFOD_NOT_ASKED,		/* the file is another user's, or has no build ID */
 	DEBUGINFOD_WITHOUT_SERVERS,	/* DEBUGINFOD_URLS is not set */
 	DEBUGINFOD_WITHOUT_LIBRARY,	/* it is not installed */

@@ -43,6 +43,7 @@ struct module {
 	int alt_fd;
 	bool dwarf_known;
 	const char *remark;	/* what is left out of it; or NULL */
+	int no_answer;		/* of debuginfod's servers: the error; or 0 */
 	bool by_zstd;		/* its debugging information is compressed so */
 	struct unit *units;	/* sorted by their start */
 	size_t nrunits;
@@ -80,6 +81,7 @@ static int find_debuginfo(Dwfl_Module *mod, void **data, const char *name, Dwarf
 	struct module *m = *data;
 	struct debug_search search = {
 		.work = &m->work, .file = name, .symfs = modules_directory(), .link = link, .crc = crc,
+		.no_answer = &m->no_answer,
 	};
 	const struct work *work;
 	GElf_Addr address;
@@ -380,6 +382,11 @@ const struct work *module_work(const struct module *m)
 const char *module_remark(const struct module *m)
 {
 	return m->remark;
+}
+
+int module_no_answer(const struct module *m)
+{
+	return m->no_answer;
 }
 
 uid_t module_owner(const struct module *m)

@@ -63,6 +63,9 @@ const struct work *module_work(const struct module *m);
 /* Return: what is left out of the file's information, once a place was looked for; or NULL */
 const char *module_remark(const struct module *m);
 
+/* Return: the error for which debuginfod's servers have not answered, or 0 */
+int module_no_answer(const struct module *m);
+
 /* Why a file is not used: see work_allows(). */
 #define TOO_MUCH_WORK	"to read it takes too much time or memory"
 
