@@ -355,6 +355,7 @@ static int dev_info(struct vperfctr_info *arg)
 {
 	struct vperfctr_info info = fake.info;
 
+	info.used_pmcs |= fake_seen->used_pmcs;
 	if (fails(FAKE_INFO))
 		return -1;
 	if (arg->size != sizeof(*arg) || arg->core_type || arg->kind >= fake.nrkinds)
@@ -705,9 +706,9 @@ static int state_control(struct state *s, int fd, const struct vperfctr_control 
 		return refuse(EBUSY);
 	if (fails(FAKE_CONTROL))
 		return -1;
-	fake.info.used_pmcs |= fake.late_pmcs;
+	fake_seen->used_pmcs |= fake.late_pmcs;
 	fake.late_pmcs = 0;
-	if (has_counter(c, fake.info.used_pmcs, 0))
+	if (has_counter(c, fake.info.used_pmcs | fake_seen->used_pmcs, 0))
 		return refuse(EADDRINUSE);
 	if (c->size != sizeof(*c) || c->reserved || c->ctr_size != sizeof(struct vperfctr_ctr) ||
 	    !is_kind(c->kind, c->nrkinds) || (any && (!nr || !c->nrkinds)) ||

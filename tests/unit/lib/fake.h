@@ -106,6 +106,7 @@ struct fake_seen {
 	uint32_t counted_cpus;		/* the first word of the mask */
 	unsigned int tries, opens, controls, unlinks, consumes;
 	uint32_t affinity;		/* what a thread has set */
+	uint64_t used_pmcs;		/* late_pmcs that were taken */
 	struct vperfctr_control control;
 	struct vperfctr_ctr ctr[VPERFCTR_MAX_CTRS];
 	struct vperfctr_ring ring;

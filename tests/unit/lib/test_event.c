@@ -1269,7 +1269,7 @@ START_TEST(opens_beside)
 	/* One has all of them. */
 	fake.late_pmcs = 0xf;
 	fake_open_fails(-EOPNOTSUPP, "branches:u", "beside the counters by which others count this thread (general counters 0-3): ");
-	fake.info.used_pmcs = 0;
+	fake_seen->used_pmcs = 0;
 	fake.fail[FAKE_CONTROL] = EADDRINUSE;
 	fake_open_fails(-EADDRINUSE, "branches:u", "has one of these counters: choose other ones");
 }

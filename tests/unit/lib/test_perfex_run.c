@@ -1873,6 +1873,30 @@ START_TEST(attach_beside)
 }
 END_TEST
 
+/*
+ * An observer takes a counter after perfex has chosen it: it chooses again, and the first run, which
+ * has not begun, has one --pre.
+ */
+START_TEST(pre_of_several_runs)
+{
+	fake.late_pmcs = 1;
+	ck_assert_int_eq(perfex("--pre", "echo before", "--post", "echo after", "-r", "2",
+				"-e", "branches", "echo", "run"), 0);
+	ck_assert_str_eq(out, "before\nrun\nafter\nbefore\nrun\nafter\n");
+	ck_assert_uint_eq(fake_seen->ctr[0].map, 1);
+	fake_seen->used_pmcs = 0;
+	ck_assert_int_eq(perfex("--pre", "echo before", "--runs", "auto", "-e",
+				"branches,branches:k,branches:uk,cache-misses,cache-misses:k",
+				"echo", "run"), 0);
+	ck_assert_str_eq(out, "before\nrun\nbefore\nrun\n");
+	ck_assert_uint_eq(fake_seen->used_pmcs, 1);
+	fake_seen->used_pmcs = 0;
+	ck_assert_int_eq(perfex("--pre", "echo before", "-e", "branches", "echo", "run"), 0);
+	ck_assert_str_eq(out, "before\nrun\n");
+	ck_assert_uint_eq(fake_seen->ctr[0].map, 1);
+}
+END_TEST
+
 START_TEST(attach_incomplete)
 {
 	start_target(2);
@@ -2142,6 +2166,7 @@ static Suite *suite(void)
 	tcase_add_test(t, attach_keeps_signals);
 	tcase_add_test(t, threads_started_meanwhile);
 	tcase_add_test(t, attach_beside);
+	tcase_add_test(t, pre_of_several_runs);
 	tcase_add_test(t, attach_incomplete);
 	tcase_add_loop_test(t, attach_fails, 0, ARRAY_SIZE(attach_failures));
 	tcase_add_test(t, attach_no_such_process);

@@ -26,7 +26,7 @@ struct choice {
 	const struct error *module;	/* why the module does not count, or no text */
 	bool usage;		/* perf_event may not be used, either: only what getrusage(2) tells is there */
 	bool said;		/* that perf_event counts */
-	bool again;		/* --pre was run for this, and then others had the counters */
+	bool again;		/* --pre was run for the first run, and then others had the counters */
 	enum backend backend;
 };
 

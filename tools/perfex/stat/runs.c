@@ -64,7 +64,8 @@ static int run_series(const struct choice *choice, const struct vperfctr_control
 		if (progress->done)
 			show_progress(progress);
 		result_free(r);
-		if (before_run(o, e)) {
+		/* --pre has run for the first run if others had the counters then. */
+		if ((!choice->again || progress->done) && before_run(o, e)) {
 			hide_progress(progress);
 			return -1;
 		}
