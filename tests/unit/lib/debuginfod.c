@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A library in the place of libdebuginfod: it notes in $ASKED each build ID that is asked for, and finds
- * the files in $SERVED, or none; with $SERVED=unreachable there is no server.
+ * A library in the place of libdebuginfod: it notes in $ASKED each build ID that is asked for, and
+ * finds the files in $SERVED, or none; with $SERVED=unreachable there is no server.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +12,8 @@
 struct debuginfod_client;
 
 struct debuginfod_client *debuginfod_begin(void);
-int debuginfod_find_debuginfo(struct debuginfod_client *c, const unsigned char *id, int size, char **path);
+int debuginfod_find_debuginfo(struct debuginfod_client *c, const unsigned char *id, int size,
+			      char **path);
 
 static int the_client;
 
@@ -21,7 +22,8 @@ struct debuginfod_client *debuginfod_begin(void)
 	return (struct debuginfod_client *)&the_client;
 }
 
-int debuginfod_find_debuginfo(struct debuginfod_client *c, const unsigned char *id, int size, char **path)
+int debuginfod_find_debuginfo(struct debuginfod_client *c, const unsigned char *id, int size,
+			      char **path)
 {
 	const char *served = getenv("SERVED");
 	char name[256];

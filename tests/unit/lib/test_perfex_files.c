@@ -716,7 +716,7 @@ START_TEST(no_server_has_it)
 }
 END_TEST
 
-/* A server that cannot be asked has not said that it has none: the packages' advice is there, too. */
+/* A server that cannot be asked has not said that it has none: packages are named, too. */
 START_TEST(no_server_answers)
 {
 	build("work", "-s");

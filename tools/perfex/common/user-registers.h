@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Registers that the processor lets user mode read: perfex's own, as the library's are for its header. */
+/*
+ * Registers that the processor lets user mode read: perfex's own, as the library's are for its
+ * header.
+ */
 #ifndef PERFEX_USER_REGISTERS_H
 #define PERFEX_USER_REGISTERS_H
 
@@ -8,8 +11,9 @@
 
 /*
  * user_read_clock(): read the clock that has the times of samples.
- * user_read_counter(): read the counter that a map of struct vperfctr_ctr names, and raise SIGSEGV or
- * SIGILL without the right to.  Both return 0 on processors where user mode has no such registers.
+ * user_read_counter(): read the counter that a map of struct vperfctr_ctr names, and raise SIGSEGV
+ * or SIGILL without the right to.  Both return 0 on processors where user mode has no such
+ * registers.
  *
  * Unit tests have their own.
  */

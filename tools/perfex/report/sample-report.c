@@ -403,7 +403,7 @@ static void print_package(FILE *f, const char *before, const struct package *pac
 		fprintf(f, "%s.\n", debuginfod_advice[debuginfod]);
 }
 
-/* Find the packages of the first files whose functions have no names, unless servers have answered. */
+/* Find the packages of the first files without functions' names, unless servers have answered. */
 static void find_packages(const struct profile *p, const uint64_t *weights, uint64_t all,
 			  struct package *packages, const struct reporting *o)
 {

@@ -38,7 +38,7 @@ struct check {
 };
 
 #define CHECK(n, w, fn)			{ .name = (n), .what = (w), .run = (fn) }
-#define CHECK_ON_REQUEST(n, w, fn)	{ .name = (n), .what = (w), .run = (fn), .on_request = true }
+#define CHECK_ON_REQUEST(n, w, fn) { .name = (n), .what = (w), .run = (fn), .on_request = true }
 #define CHECKS_END			{ .name = NULL }
 
 /* One sentence says what was found, and is the result of a check. */
@@ -157,8 +157,8 @@ extern const char *facts_root;
 void describe_machine(const struct self_test *t, FILE *f);
 void describe_registers(const struct self_test *t, FILE *f, const char *when);
 /*
- * Print those of a CPU (-1: none) at the end of a check that has failed: the check does, while it still
- * counts, or its parent, if it cannot.
+ * Print those of a CPU (-1: none) at the end of a check that has failed: the check does, while it
+ * still counts, or its parent, if it cannot.
  */
 void describe_failure(const struct self_test *t, FILE *f, const char *check, int cpu);
 

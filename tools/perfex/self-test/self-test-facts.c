@@ -100,7 +100,7 @@ static size_t find_files(const char *pattern, glob_t *found)
 	return found->gl_pathc;
 }
 
-/* A line for each file, with a name before its last part, or its path; none for what is harmless. */
+/* A line for each file, with a name before its last part, or its path; none if it is harmless. */
 static void print_each(FILE *f, const char *name, const char *pattern)
 {
 	char label[4096];
@@ -162,13 +162,14 @@ static void print_values(FILE *f, const char *name, const char *pattern)
 
 /* Beginnings of words that say something of counters, clocks, CPUs or interrupts. */
 static const char *const told_words[] = {
-	"acpi", "amd_", "apic", "arm64.", "clocksource", "console=", "cpufreq", "cpuidle", "efi=", "hpet",
-	"hv_", "idle", "intel_", "iomem", "irqaffinity", "isolcpus", "kpti", "kvm", "l1tf", "lapic",
-	"lockdown", "maxcpus", "mce", "mds", "mem=", "mitigations", "nmi_watchdog", "no_timer_check",
-	"noapic", "nohpet", "nohz", "nolapic", "nopti", "nopv", "nosmp", "nosmt", "notsc", "nowatchdog",
-	"nox2apic", "nr_cpus", "panic", "perf", "pmu", "possible_cpus", "preempt", "processor.", "pti",
-	"rcu", "retbleed", "rdpmc", "skew_tick", "smt-", "spec_", "spectre", "threadirqs", "tsc", "tsx",
-	"unknown_nmi_panic", "vperfctr", "watchdog", "x2apic", "xen",
+	"acpi", "amd_", "apic", "arm64.", "clocksource", "console=", "cpufreq", "cpuidle", "efi=",
+	"hpet", "hv_", "idle", "intel_", "iomem", "irqaffinity", "isolcpus", "kpti", "kvm", "l1tf",
+	"lapic", "lockdown", "maxcpus", "mce", "mds", "mem=", "mitigations", "nmi_watchdog",
+	"no_timer_check", "noapic", "nohpet", "nohz", "nolapic", "nopti", "nopv", "nosmp", "nosmt",
+	"notsc", "nowatchdog", "nox2apic", "nr_cpus", "panic", "perf", "pmu", "possible_cpus",
+	"preempt", "processor.", "pti", "rcu", "retbleed", "rdpmc", "skew_tick", "smt-", "spec_",
+	"spectre", "threadirqs", "tsc", "tsx", "unknown_nmi_panic", "vperfctr", "watchdog", "x2apic",
+	"xen",
 };
 
 static bool is_told(const char *word)
@@ -262,7 +263,7 @@ static void print_configuration(FILE *f, const char *release)
 	}
 }
 
-/* ---- which builds ----------------------------------------------------------------------------- */
+/* ---- which builds ------------------------------------------------------------------------ */
 
 /* Print the build ID in notes of ELF. */
 static void print_build_id(FILE *f, const char *name, const unsigned char *notes, size_t size)
@@ -289,14 +290,18 @@ static void print_build_id(FILE *f, const char *name, const unsigned char *notes
 /* perfex itself is the first object. */
 static int print_own_build_id(struct dl_phdr_info *info, size_t size, void *f)
 {
+	const ElfW(Phdr) *phdr;
+	uintptr_t notes;
 	int i;
 
 	(void)size;
-	for (i = 0; i < info->dlpi_phnum; i++)
-		if (info->dlpi_phdr[i].p_type == PT_NOTE)
-			print_build_id(f, "perfex build",
-				       (const unsigned char *)(uintptr_t)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr),
-				       info->dlpi_phdr[i].p_memsz);
+	for (i = 0; i < info->dlpi_phnum; i++) {
+		phdr = &info->dlpi_phdr[i];
+		notes = info->dlpi_addr + phdr->p_vaddr;
+		if (phdr->p_type == PT_NOTE)
+			print_build_id(f, "perfex build", (const unsigned char *)notes,
+				       phdr->p_memsz);
+	}
 	return 1;
 }
 
@@ -312,11 +317,11 @@ static void print_builds(FILE *f)
 	fclose(in);
 }
 
-/* ---- the processor ---------------------------------------------------------------------------- */
+/* ---- the processor ----------------------------------------------------------------------- */
 
 /*
- * Lines of /proc/cpuinfo for the first CPU: the model and the microcode, or the registers that identify
- * the processor.  On POWER and RISC-V those are nowhere else.
+ * Lines of /proc/cpuinfo for the first CPU: the model and the microcode, or the registers that
+ * identify the processor.  On POWER and RISC-V those are nowhere else.
  */
 static void print_processor(FILE *f)
 {
@@ -339,7 +344,7 @@ static void print_processor(FILE *f)
 	fclose(in);
 }
 
-/* ---- all --------------------------------------------------------------------------------------- */
+/* ---- all --------------------------------------------------------------------------------- */
 
 void self_test_facts(FILE *f)
 {
@@ -366,13 +371,17 @@ void self_test_facts(FILE *f)
 	print_each(f, "", "/sys/devices/cpu*/rdpmc");
 	print_each(f, "", "/sys/devices/cpu*/caps/*");
 	print_each(f, "mitigation", "/sys/devices/system/cpu/vulnerabilities/*");
-	print_values(f, "topology core_cpus_list", "/sys/devices/system/cpu/cpu[0-9]*/topology/core_cpus_list");
+	print_values(f, "topology core_cpus_list",
+		     "/sys/devices/system/cpu/cpu[0-9]*/topology/core_cpus_list");
 	print_values(f, "topology die_id", "/sys/devices/system/cpu/cpu[0-9]*/topology/die_id");
 	print_values(f, "topology physical_package_id",
 		     "/sys/devices/system/cpu/cpu[0-9]*/topology/physical_package_id");
-	print_values(f, "midr_el1", "/sys/devices/system/cpu/cpu[0-9]*/regs/identification/midr_el1");
-	print_values(f, "revidr_el1", "/sys/devices/system/cpu/cpu[0-9]*/regs/identification/revidr_el1");
-	print_values(f, "smidr_el1", "/sys/devices/system/cpu/cpu[0-9]*/regs/identification/smidr_el1");
+	print_values(f, "midr_el1",
+		     "/sys/devices/system/cpu/cpu[0-9]*/regs/identification/midr_el1");
+	print_values(f, "revidr_el1",
+		     "/sys/devices/system/cpu/cpu[0-9]*/regs/identification/revidr_el1");
+	print_values(f, "smidr_el1",
+		     "/sys/devices/system/cpu/cpu[0-9]*/regs/identification/smidr_el1");
 	/* POWER's processor version register */
 	print_values(f, "pvr", "/sys/devices/system/cpu/cpu[0-9]*/pvr");
 	print_processor(f);

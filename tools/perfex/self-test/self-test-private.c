@@ -49,8 +49,8 @@ static const char *const after_names[] = {
 
 static const char *const private_words[] = {
 	"audit:", " SRC=", " MAC=", " DST=", "erial", "PPIN", "UUID", "uuid", "hostname",
-	"ommand line:", "usb ", "hid-", "input:", "Bluetooth", "IPv4", "IPv6", " eth", " wl", "SSID",
-	"nfs", "cifs", "Killing ", "Killed ", "(process ", "bpf_prog_",
+	"ommand line:", "usb ", "hid-", "input:", "Bluetooth", "IPv4", "IPv6", " eth", " wl",
+	"SSID", "nfs", "cifs", "Killing ", "Killed ", "(process ", "bpf_prog_",
 };
 
 /* True if the text begins like the pattern, where x is a hexadecimal digit. */

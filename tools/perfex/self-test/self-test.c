@@ -322,7 +322,8 @@ static int run_checks(struct self_test *t, const char *names, FILE *out, enum st
 }
 
 /* Put it in its place, so that it is there if the machine does not survive a check. */
-static int begin_report(struct self_test *t, struct output *report, const char *file, struct error *e)
+static int begin_report(struct self_test *t, struct output *report, const char *file,
+			struct error *e)
 {
 	int err;
 

@@ -223,7 +223,7 @@ static int try_link(const struct debug_search *s, const char *before, const char
 	return try_named(s, path);
 }
 
-/* ---- debuginfod, which the user has asked for by DEBUGINFOD_URLS ------------------------------ */
+/* ---- debuginfod, which the user has asked for by DEBUGINFOD_URLS ----------------------- */
 
 struct debuginfod_client;
 
@@ -241,9 +241,10 @@ static bool load_debuginfod(void)
 		{ (void **)&begin, "debuginfod_begin" },
 		{ (void **)&find_debuginfo, "debuginfod_find_debuginfo" },
 	};
+	const size_t nr = sizeof(symbols) / sizeof(symbols[0]);
 	static bool tried;
 
-	if (!tried && library_load(debuginfod_library, symbols, sizeof(symbols) / sizeof(symbols[0])))
+	if (!tried && library_load(debuginfod_library, symbols, nr))
 		client = begin();
 	tried = true;
 	return client;
@@ -263,7 +264,9 @@ enum debuginfod debuginfod_for(uid_t owner, bool has_build_id)
 	if (!has_servers())
 		return DEBUGINFOD_WITHOUT_SERVERS;
 	/* Others must not let perfex use the network. */
-	return has_build_id && (!owner || owner == geteuid()) ? DEBUGINFOD_ASKED : DEBUGINFOD_NOT_ASKED;
+	if (has_build_id && (!owner || owner == geteuid()))
+		return DEBUGINFOD_ASKED;
+	return DEBUGINFOD_NOT_ASKED;
 }
 
 static int ask_debuginfod(const struct debug_search *s, char **path)
