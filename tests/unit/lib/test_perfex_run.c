@@ -1854,6 +1854,9 @@ START_TEST(attach_beside)
 	ck_assert_int_eq(perfex("--pre", "echo before", "-p", target_id(), "--timeout", "0s"), 0);
 	ck_assert_uint_eq(fake_seen->control.nractrs, 2);
 	ck_assert_str_eq(out, "before\n");
+	/* -v prints the counters that are used, after a line that says why they are others. */
+	ck_assert_int_eq(perfex("-v", "-e", "branches", "-p", target_id(), "--timeout", "0s"), 0);
+	has(err, "\nperfex: others have some of these counters, so perfex uses\nperfex: branches");
 	/* They do not suffice. */
 	ck_assert_int_eq(perfex("-e", "cycles,branches,instructions", "-p", target_id(),
 				"--timeout", "0s"), 125);

@@ -702,6 +702,10 @@ void print_remarks(const struct result *r);
 void print_interval_head(const struct printing *p);
 void print_interval(const struct printing *p, double at, const struct sums *sums,
 		    const struct part *parts);
+
+/* The line before those of print_control() that take the place of others. */
+#define OTHER_CONTROL	"perfex: others have some of these counters, so perfex uses\n"
+
 void print_control(FILE *f, const struct events *events, const struct kinds *kinds,
 		   struct vperfctr_ctr ctr[][VPERFCTR_MAX_CTRS]);
 

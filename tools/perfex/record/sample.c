@@ -1345,6 +1345,8 @@ static int try_to_sample(const struct choice *asked, const struct targets *targe
 		if (*beside->text)
 			fail_rest(e, beside);
 	} else {
+		if (asked->show->verbose && !perf && *beside->text)
+			fputs(OTHER_CONTROL, stderr);
 		if (asked->show->verbose && !perf)
 			print_control(stderr, choice.events, &choice.kinds, choice.ctr);
 		if (choice.chosen && !choice.cpus && !quiet)

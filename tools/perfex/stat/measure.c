@@ -141,6 +141,17 @@ static int choose_for_cpus(struct choice *choice, struct cpus *cpus, struct erro
 	return cpus_choose(cpus, choice->counting, &choice->kinds, choose_events, choice, e);
 }
 
+/* -v: print the counters, and again only if others had them and perfex uses other ones. */
+static void print_choice_once(struct choice *choice)
+{
+	if (choice->again && !memcmp(choice->printed, choice->ctr, sizeof(choice->ctr)))
+		return;
+	if (choice->again)
+		fputs(OTHER_CONTROL, stderr);
+	print_control(stderr, choice->events, &choice->kinds, choice->ctr);
+	memcpy(choice->printed, choice->ctr, sizeof(choice->ctr));
+}
+
 static int measure_choice(struct choice *choice, unsigned int nrgroups, struct output *out,
 			  struct error *e)
 {
@@ -166,7 +177,7 @@ static int measure_choice(struct choice *choice, unsigned int nrgroups, struct o
 	if (choice->show->verbose && choice->perf && !choice->said)
 		fputs("perfex: counts by perf_event\n", stderr);
 	else if (choice->show->verbose && !choice->perf)
-		print_control(stderr, choice->events, &choice->kinds, choice->ctr);
+		print_choice_once(choice);
 
 	what = describe_targets(choice->counting, &choice->kinds, choice->cpus);
 	p.what = what ? what : "?";

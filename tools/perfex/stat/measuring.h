@@ -19,6 +19,7 @@ struct choice {
 	struct refusals refused;
 	struct metrics metrics;
 	struct vperfctr_ctr ctr[MAX_KINDS][VPERFCTR_MAX_CTRS];
+	struct vperfctr_ctr printed[MAX_KINDS][VPERFCTR_MAX_CTRS];	/* by -v, the last time */
 	struct cpus *cpus;	/* NULL: threads are counted */
 	char *perf;		/* names for perf_event; NULL: the module counts */
 	char *perf_groups[VPERFCTR_MAX_CTRS];	/* of each run, if there are several */
