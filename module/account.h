@@ -21,8 +21,9 @@ void vperfctr_uncharge_ring(struct vperfctr_account *account, unsigned int kb);
 
 /* stop-limit.c */
 unsigned int vperfctr_threads_per_stop(void);
-int vperfctr_limit_stops(const struct vperfctr_account *account, unsigned int nrthreads,
+int vperfctr_limit_stops(const struct vperfctr_account *account, unsigned int nrstops,
 			 unsigned int ring_kb);
+void vperfctr_owe_stops(const struct vperfctr_account *account, unsigned int nrstops);
 int vperfctr_limit_rings(const struct vperfctr_account *account, unsigned int kb);
 void vperfctr_stop_limit_exit(void);
 

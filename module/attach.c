@@ -124,11 +124,11 @@ struct attach {
 	struct vperfctr_state *root;
 	struct list_head spare;		/* members without a thread, linked by `family` */
 	unsigned int nrspare;
-	unsigned int nrpaid;		/* the budget of stops that visit that many has been used */
+	unsigned int nrpaid, nrstops;	/* stops whose budget has been used, and that were made */
 	struct known *known;		/* in the order of the process's list */
 	unsigned int *found;		/* those of `known` that are to be attached to */
 	unsigned int nrknown, nrfound, max;	/* their numbers, and that of entries of each */
-	unsigned int weight;		/* of those in `found`: see weight_of() */
+	unsigned int weight;		/* of the threads to visit: see weight_of() */
 	unsigned int next;		/* in `found`, for the next stop */
 	unsigned int nrrefused;		/* of `found` */
 	bool incomplete;		/* `known` had no room for all that were found */
@@ -340,6 +340,7 @@ static int attach_to_found(struct attach *a)
 		if (fatal_signal_pending(current))
 			return -EINTR;
 		err = stop_machine(attach_stopped, a, NULL);
+		a->nrstops++;
 	}
 	return err;
 }
@@ -378,6 +379,21 @@ static void put_spare(struct attach *a)
 	}
 }
 
+/* Return the number of stops for the threads that have been weighed. */
+static unsigned int stops_of(const struct attach *a)
+{
+	return max(DIV_ROUND_UP(a->weight, vperfctr_threads_per_stop()), 1U);
+}
+
+/* Pay for the stops, unless that was done with the ring. */
+static int pay_for_stops(struct attach *a)
+{
+	if (a->nrpaid)
+		return 0;
+	a->nrpaid = stops_of(a);
+	return vperfctr_limit_stops(a->root->account, a->nrpaid, 0);
+}
+
 /*
  * Attach to all threads that are found now.
  *
@@ -392,13 +408,8 @@ static int attach_round(struct attach *a)
 	if (err)
 		return err;
 	if (a->nrfound) {
-		/* First: a signal that ends the wait restarts the call. */
-		if (a->weight > a->nrpaid)
-			err = vperfctr_limit_stops(a->root->account, a->weight - a->nrpaid, 0);
-		a->nrpaid = 0;
-		if (!err)
-			err = add_spare(a, a->nrfound);
-		err = err ?: attach_to_found(a);
+		/* The only wait, before any stop: a signal that ends it restarts the call. */
+		err = pay_for_stops(a) ?: add_spare(a, a->nrfound) ?: attach_to_found(a);
 	}
 	a->nrskipped += a->nrrefused;
 	return err ?: (int)(a->nrfound - a->nrrefused + a->incomplete);
@@ -456,8 +467,7 @@ static int get_shares(struct vperfctr_state *root, const struct vperfctr_control
 static int make_ring(struct vperfctr_state *root, const struct vperfctr_ring *req,
 		     struct vperfctr_ring __user *arg, struct attach *a)
 {
-	/* A process that is ending may have no threads any more. */
-	a->nrpaid = a->only ? 1 : max(get_nr_threads(a->task), 1);
+	a->nrpaid = stops_of(a);
 	return vperfctr_ring_create(root, req, arg, a->nrpaid);
 }
 
@@ -515,26 +525,33 @@ static struct vperfctr_state *make_root(const struct vperfctr_control *header,
 }
 
 /*
- * Refuse early what the stop would refuse.  A process that has no thread with this mm will
- * have none: only a thread that has it starts one.
+ * Refuse early what the stop would refuse, and weigh the other threads.  A process that has no
+ * thread with this mm will have none: only a thread that has it starts one.
  *
  * Return: 0, or an error of VPERFCTR_ATTACH.
  */
-static int look_at_threads(const struct attach *a, bool observer)
+static int look_at_threads(struct attach *a, bool observer)
 {
+	unsigned int max_per_stop = vperfctr_threads_per_stop();
 	struct task_struct *task;
 	int err = -ESRCH;
 
 	rcu_read_lock();
 	for_each_thread(a->task, task) {
+		int refusal = 0;
+
 		if (!is_concerned(a, task))
 			continue;
-		err = vperfctr_may_open(task, observer);
-		if (!err)
-			break;
+		/* A thread without states needs no look, which takes a global lock. */
+		if (!hlist_empty(&task->preempt_notifiers))
+			refusal = vperfctr_may_open(task, observer);
+		if (refusal)
+			err = refusal;
+		else
+			a->weight += weight_of(task, max_per_stop);
 	}
 	rcu_read_unlock();
-	return err;
+	return a->weight ? 0 : err;
 }
 
 static int get_control(struct vperfctr_control *header, struct perfctr_cpu_control *control,
@@ -582,6 +599,9 @@ static int attach_root(struct attach *a, const struct vperfctr_attach *req,
 	/* All threads of one stop may end before the next one: the family must not, either. */
 	set_bit(STATE_ATTACHING, &a->root->bits);
 	err = attach_to_all(a);
+	/* Threads may have started or got states since they were weighed, or not fill the stops. */
+	if (a->nrstops > a->nrpaid)
+		vperfctr_owe_stops(a->root->account, a->nrstops - a->nrpaid);
 	clear_bit(STATE_ATTACHING, &a->root->bits);
 	vperfctr_release_unused(a->root);
 	put_spare(a);

@@ -850,12 +850,12 @@ static int refuse_second(const struct vperfctr_buffer *ring, struct vperfctr_rin
 
 /* Do what vperfctr_ring_create() does, after `kb` kilobytes have been charged. */
 static int create_charged(struct vperfctr_state *st, const struct vperfctr_ring *req,
-			  unsigned int nrthreads, unsigned int kb)
+			  unsigned int nrstops, unsigned int kb)
 {
 	int err;
 
-	err = nrthreads ? vperfctr_limit_stops(st->account, nrthreads, kb) :
-			  vperfctr_limit_rings(st->account, kb);
+	err = nrstops ? vperfctr_limit_stops(st->account, nrstops, kb) :
+			vperfctr_limit_rings(st->account, kb);
 	if (err)
 		return err;
 	if (mutex_lock_killable(&st->lock))
@@ -915,9 +915,8 @@ void vperfctr_ring_uncharge(struct vperfctr_state *st, const struct vperfctr_rin
 }
 
 /*
- * Make the ring of a state, for which it has been charged.  `nrthreads`: the caller will also stop
- * the machine, to visit that many threads, and this call pays for that in the same wait; 0: it
- * will not.
+ * Make the ring of a state, for which it has been charged.  `nrstops`: the caller will also stop
+ * the machine that many times, and this call pays for that in the same wait.
  *
  * The call uses the budget before there is any memory: a caller that fails later has paid for its
  * end.
@@ -926,9 +925,9 @@ void vperfctr_ring_uncharge(struct vperfctr_state *st, const struct vperfctr_rin
  * Return: 0, or an error of VPERFCTR_RING; then it is no longer charged.
  */
 int vperfctr_ring_create(struct vperfctr_state *st, const struct vperfctr_ring *req,
-			 struct vperfctr_ring __user *arg, unsigned int nrthreads)
+			 struct vperfctr_ring __user *arg, unsigned int nrstops)
 {
-	int err = create_charged(st, req, nrthreads, (unsigned int)charge_of(req));
+	int err = create_charged(st, req, nrstops, (unsigned int)charge_of(req));
 
 	if (err)
 		vperfctr_ring_uncharge(st, req);

@@ -20,7 +20,7 @@ int vperfctr_ring_charge(struct vperfctr_state *st, const struct vperfctr_ring *
 			 struct vperfctr_ring __user *arg);
 void vperfctr_ring_uncharge(struct vperfctr_state *st, const struct vperfctr_ring *req);
 int vperfctr_ring_create(struct vperfctr_state *st, const struct vperfctr_ring *req,
-			 struct vperfctr_ring __user *arg, unsigned int nrthreads);
+			 struct vperfctr_ring __user *arg, unsigned int nrstops);
 int vperfctr_ring_mmap(struct vperfctr_state *st, struct vm_area_struct *vma);
 void vperfctr_ring_exec(struct vperfctr_state *st);
 int vperfctr_ring_inherit(struct vperfctr_state *st, const struct vperfctr_state *parent,

@@ -73,14 +73,14 @@ static struct budget *find_budget(kuid_t uid, u64 now)
 /*
  * Use `price` ns of the user's budget, which is one second for each second.  A user that
  * has been idle for a second may make all stops of a second at once.  More than these can be
- * used at once, too, and are paid later.
+ * used at once, too, and are paid later: all of them if the user has made these stops already.
  *
  * If the user has no entry, *new becomes it and is set to NULL.
  *
  * Return: 0; how long to wait before the next attempt, in ns; or -ENOMEM if there is no entry
  * and *new is NULL.
  */
-static s64 use_budget(kuid_t uid, u64 price, struct budget **new)
+static s64 use_budget(kuid_t uid, u64 price, bool made, struct budget **new)
 {
 	u64 now = ktime_get_ns();
 	u64 needed = min_t(u64, price, NSEC_PER_SEC);
@@ -97,7 +97,7 @@ static s64 use_budget(kuid_t uid, u64 price, struct budget **new)
 	}
 	if (budget->used_until < now)
 		budget->used_until = now;
-	if (budget->used_until + needed > now + NSEC_PER_SEC)
+	if (!made && budget->used_until + needed > now + NSEC_PER_SEC)
 		return budget->used_until + needed - (now + NSEC_PER_SEC);
 	budget->used_until += price;
 	return 0;
@@ -116,13 +116,14 @@ static u64 price_of(u64 n, u32 per_stop, unsigned int rate)
 #define MAX_WAIT	(10LL * NSEC_PER_SEC)
 
 /*
- * Wait until the user of this account may use n / `per_stop` stops, and use them.  Users that
- * may count the whole system are not limited.
+ * Wait until the user of this account may use n / `per_stop` stops, and use them; or only use
+ * them, if the user has made these stops already.  Users that may count the whole system are not
+ * limited.
  *
- * Context: may sleep; nothing has been done that a restart of the call would repeat.
+ * Context: may sleep; if it waits, nothing has been done that a restart of the call would repeat.
  * Return: 0; -ERESTARTSYS if a signal ended the wait; -ENOMEM.
  */
-static int wait_for_budget(const struct vperfctr_account *account, u64 n, u32 per_stop)
+static int wait_for_budget(const struct vperfctr_account *account, u64 n, u32 per_stop, bool made)
 {
 	unsigned int rate = READ_ONCE(max_stops_per_second);
 	struct budget *new = NULL;
@@ -133,7 +134,7 @@ static int wait_for_budget(const struct vperfctr_account *account, u64 n, u32 pe
 	for (;;) {
 		mutex_lock(&budgets_mutex);
 		wait = use_budget(vperfctr_account_uid(account),
-				  price_of(n, per_stop, rate), &new);
+				  price_of(n, per_stop, rate), made, &new);
 		mutex_unlock(&budgets_mutex);
 		if (wait == -ENOMEM) {
 			/* Without the mutex: the reclaim of a full memory cgroup takes long. */
@@ -161,17 +162,27 @@ unsigned int vperfctr_threads_per_stop(void)
 }
 
 /*
- * Wait until the user of this account may stop the machine as many times as are needed to visit
- * that many threads, and make a ring of this size, if any.  Count both.
+ * Wait until the user of this account may stop the machine that many times, and make a ring of
+ * this size, if any.  Count both.
  *
  * Context, Return: see wait_for_budget().
  */
-int vperfctr_limit_stops(const struct vperfctr_account *account, unsigned int nrthreads,
+int vperfctr_limit_stops(const struct vperfctr_account *account, unsigned int nrstops,
 			 unsigned int ring_kb)
 {
-	u64 stops = DIV_ROUND_UP(nrthreads, vperfctr_threads_per_stop());
+	return wait_for_budget(account, (u64)nrstops * RING_KB_PER_STOP + ring_kb,
+			       RING_KB_PER_STOP, false);
+}
 
-	return wait_for_budget(account, stops * RING_KB_PER_STOP + ring_kb, RING_KB_PER_STOP);
+/*
+ * Count stops that the user of this account has made without a wait, so that the next ones wait.
+ * Without memory for the user's entry, they are not counted.
+ *
+ * Context: may sleep.
+ */
+void vperfctr_owe_stops(const struct vperfctr_account *account, unsigned int nrstops)
+{
+	wait_for_budget(account, nrstops, 1, true);
 }
 
 /*
@@ -181,7 +192,7 @@ int vperfctr_limit_stops(const struct vperfctr_account *account, unsigned int nr
  */
 int vperfctr_limit_rings(const struct vperfctr_account *account, unsigned int kb)
 {
-	return wait_for_budget(account, kb, RING_KB_PER_STOP);
+	return wait_for_budget(account, kb, RING_KB_PER_STOP, false);
 }
 
 /* Context: no states exist. */

@@ -254,7 +254,7 @@ static bool is_exact(const struct scenario *s)
 {
 	static const char *const names[] = {
 		"real", "real_exit_mm_first", "refusals", "refusals_alone", "refusals_in_guest",
-		"attach_price", "attach_pieces", "attach_unlinked",
+		"attach_price", "attach_price_beside", "attach_pieces", "attach_unlinked",
 		"attach_beyond_room", "beside_attach", "beside_users", "beside_leavers",
 	};
 	unsigned int i;

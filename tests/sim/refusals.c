@@ -511,6 +511,104 @@ void sim_attach_price(void)
 	*sim_param_max_threads_per_stop = threads;
 }
 
+/* Each has a state, and so takes the part of BESIDE_WEIGHT threads in a stop: see attach.c. */
+#define BESIDE_WEIGHT	8
+#define BESIDE_THREADS	3
+
+static unsigned int nr_beside;
+
+static void have_state(void *arg)
+{
+	int fd = must(sim_open(0, VPERFCTR_OPEN_CREAT));
+
+	nr_beside++;
+	sleep_until_told(arg);
+	user_close(fd);
+}
+
+static void have_states(void *arg)
+{
+	struct task_struct *task[BESIDE_THREADS - 1];
+	unsigned int i;
+
+	for (i = 0; i < BESIDE_THREADS - 1; i++)
+		task[i] = user_thread("has a state", have_state, NULL);
+	have_state(arg);
+	for (i = 0; i < BESIDE_THREADS - 1; i++)
+		user_wait(task[i]);
+}
+
+/* The signals come sooner than the budget of one stop, and each restarts a call that waits. */
+static void send_signals(void *arg)
+{
+	while (!READ_ONCE(threads_may_end)) {
+		user_sleep(NSEC_PER_SEC / BESIDE_THREADS / 2);
+		user_kill(arg, 10);
+	}
+}
+
+/* Return how many calls it took, of which the last one has attached. */
+static unsigned int attach_until_done(struct attachment *a, const struct task_struct *task)
+{
+	unsigned int tries = 0;
+	long fd;
+
+	do {
+		fill_attach(a, task, true, false);
+		a->req.flags = VPERFCTR_ATTACH_OBSERVER;
+		fd = user_device_ioctl(VPERFCTR_ATTACH, &a->req);
+		tries++;
+	} while (fd == -ERESTARTSYS && tries < 5 * BESIDE_THREADS);
+	user_close(must(fd));
+	sim_require(a->req.nrthreads == BESIDE_THREADS, "attached to %u threads", a->req.nrthreads);
+	return tries;
+}
+
+/*
+ * One stop for each thread, which are all stops of a second.  The call waits for `*arg` of them
+ * before it has done anything, so that a restart pays for nothing twice.  It owes the rest.
+ */
+static void pay_beside(void *arg)
+{
+	const unsigned int *nrpaid = arg;
+	struct task_struct *task = user_fork("has states", have_states, NULL), *sender;
+	struct attachment a = { };
+	u64 began;
+
+	a.req.mem_fd = must(user_open_mem(task));
+	while (nr_beside < BESIDE_THREADS)
+		user_sleep(NSEC_PER_MSEC);
+	began = sim_ns();
+	attach_until_done(&a, task);
+	sim_require(sim_ns() - began < NSEC_PER_SEC / 4, "the first stops wait for %llu ns", sim_ns() - began);
+	sender = user_fork("sends signals", send_signals, current);
+	sim_require(attach_until_done(&a, task) > 1, "no signal ends a wait");
+	sim_require((sim_ns() - began + NSEC_PER_SEC / 50) * BESIDE_THREADS / NSEC_PER_SEC == *nrpaid,
+		    "%u of the next stops wait for %llu ns", *nrpaid, sim_ns() - began);
+	WRITE_ONCE(threads_may_end, true);
+	user_wait(sender);
+	user_wait(task);
+	user_close(a.req.mem_fd);
+}
+
+/* A stop may have room for one such thread exactly, or for almost two. */
+void sim_attach_price_beside(void)
+{
+	unsigned int rate = *sim_param_max_stops_per_second, threads = *sim_param_max_threads_per_stop;
+	unsigned int room, nrpaid;
+
+	*sim_param_max_stops_per_second = BESIDE_THREADS;
+	for (room = BESIDE_WEIGHT; room < 2 * BESIDE_WEIGHT; room += BESIDE_WEIGHT - 1) {
+		threads_may_end = false;
+		nr_beside = 0;
+		*sim_param_max_threads_per_stop = room;
+		nrpaid = DIV_ROUND_UP(BESIDE_THREADS * BESIDE_WEIGHT, room);
+		user_wait(sim_process("attaches", 1000 + room, pay_beside, &nrpaid));
+	}
+	*sim_param_max_stops_per_second = rate;
+	*sim_param_max_threads_per_stop = threads;
+}
+
 /* An attachment to that many threads takes more than six days. */
 #define EXPENSIVE	562950
 

@@ -2334,6 +2334,7 @@ const struct scenario sim_scenarios[] = {
 	{ "huge_ring", sim_huge_ring, 2 },
 	{ "refusals", sim_refusals, 3, HYBRID },
 	{ "attach_price", sim_attach_price, 3, HYBRID },
+	{ "attach_price_beside", sim_attach_price_beside, 3, HYBRID },
 	{ "price_of_many", sim_price_of_many, 2 },
 	{ "refusals_alone", sim_refusals_alone, 3, HYBRID },
 	{ "read_once", sim_read_once, 2 },

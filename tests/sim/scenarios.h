@@ -92,6 +92,7 @@ void sim_huge_ring(void);
 void sim_refusals(void);
 void sim_refusals_alone(void);
 void sim_attach_price(void);
+void sim_attach_price_beside(void);
 void sim_price_of_many(void);
 void sim_read_once(void);
 

@@ -278,7 +278,7 @@ void sim_forget_notifiers(struct sim_task *t);
 void sim_begins_to_run(struct sim_task *t);	/* all of its notifiers have been called */
 struct hlist_node *sim_lead_of_list(void *first);	/* states.c: of a list of its others */
 void sim_check_switched_out(struct task_struct *task);
-int sim_limit_stops(unsigned int nrthreads);	/* current has a state: use the budget of its user */
+int sim_limit_stops(unsigned int nrstops);	/* current has a state: use the budget of its user */
 
 /* ---- store buffers (stores.c); see also kernel.h -------------------------------- */
 

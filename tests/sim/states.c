@@ -39,7 +39,7 @@ void sim_check_switched_out(struct task_struct *task)
 		check_switched_out(vperfctr_of_node(node));
 }
 
-int sim_limit_stops(unsigned int nrthreads)
+int sim_limit_stops(unsigned int nrstops)
 {
-	return vperfctr_limit_stops(vperfctr_lead_of(current)->account, nrthreads, 0);
+	return vperfctr_limit_stops(vperfctr_lead_of(current)->account, nrstops, 0);
 }
