@@ -47,6 +47,7 @@
 #include "cpus.h"
 #include "files.h"
 #include "page.h"
+#include "permission.h"
 #include "reservation.h"
 #include "ring.h"
 #include "state.h"
@@ -798,7 +799,7 @@ static u64 time_to_wait(const struct vperfctr_cpus *set)
 {
 	u64 now = ktime_get_ns();
 
-	if (!set->sampled || now >= set->sampled + READ_SPACING_NS || perfmon_capable())
+	if (!set->sampled || now >= set->sampled + READ_SPACING_NS || vperfctr_may_disturb())
 		return 0;
 	return set->sampled + READ_SPACING_NS - now;
 }

@@ -23,6 +23,16 @@ bool vperfctr_may_count_kernel(void)
 }
 
 /*
+ * True if the caller may count all CPUs, and so need not wait before it disturbs them.  This is
+ * perfmon_capable() without a denial in the audit log: no call is refused.
+ */
+bool vperfctr_may_disturb(void)
+{
+	return ns_capable_noaudit(&init_user_ns, CAP_PERFMON) ||
+	       ns_capable_noaudit(&init_user_ns, CAP_SYS_ADMIN);
+}
+
+/*
  * True if `monitor` has the task stopped under ptrace.  This is exact in a remote call
  * and under stop_machine().  Elsewhere it may be outdated at once, and serves to refuse most
  * other callers early.

@@ -6,7 +6,6 @@
  * the end of large rings.  Each user has a budget of stops.  A caller that has used it up
  * waits.
  */
-#include <linux/capability.h>
 #include <linux/errno.h>
 #include <linux/jiffies.h>
 #include <linux/kernel.h>
@@ -21,6 +20,7 @@
 #include <linux/uidgid.h>
 
 #include "account.h"
+#include "permission.h"
 #include "state.h"
 
 static unsigned int max_stops_per_second = 20;
@@ -129,7 +129,7 @@ static int wait_for_budget(const struct vperfctr_account *account, u64 n, u32 pe
 	struct budget *new = NULL;
 	s64 wait;
 
-	if (!rate || perfmon_capable())
+	if (!rate || vperfctr_may_disturb())
 		return 0;
 	for (;;) {
 		mutex_lock(&budgets_mutex);

@@ -159,12 +159,15 @@ static void read_received(void *arg)
 	user_close(received->fd);
 }
 
-/* They interrupt the CPUs as often as one of them could, and who has the right does not wait. */
+/*
+ * They interrupt the CPUs as often as one of them could, and are not refused.  A caller with the
+ * right does not wait.
+ */
 static void send_to_others(void *arg)
 {
 	struct task_struct *task[NR_RECEIVERS];
 	struct received received = { };
-	unsigned long interrupts;
+	unsigned long interrupts, denials = sim_costs.denials;
 	struct reading r;
 	unsigned int i;
 	u64 began;
@@ -181,6 +184,7 @@ static void send_to_others(void *arg)
 	interrupts = sim_costs.interrupts - interrupts;
 	sim_require(interrupts <= nr_cpu_ids * (1 + (sim_ns() - began) / SPACING_NS),
 		    "%lu interrupts in %llu ns", interrupts, sim_ns() - began);
+	sim_require(sim_costs.denials == denials, "the audit log has denials");
 	for (i = 0; i < NR_RECEIVERS; i++)
 		user_wait(task[i]);
 	began = sim_ns();

@@ -477,6 +477,7 @@ static void be_priced(void *arg)
 static void pay_for_one(void *arg)
 {
 	struct task_struct *task = user_fork("is attached to", be_priced, NULL);
+	unsigned long denials = sim_costs.denials;
 	struct attachment a = { };
 	unsigned int i;
 	u64 began;
@@ -493,6 +494,7 @@ static void pay_for_one(void *arg)
 		user_close(fd);
 	}
 	sim_require(sim_ns() - began < NSEC_PER_SEC / 4, "two stops wait for %llu ns", sim_ns() - began);
+	sim_require(sim_costs.denials == denials, "the audit log has denials");
 	WRITE_ONCE(threads_may_end, true);
 	user_wait(task);
 	user_close(a.req.mem_fd);

@@ -842,7 +842,10 @@ struct user_namespace init_user_ns;
 
 bool perfmon_capable(void)
 {
-	return current->cred->perfmon && current->cred->user_ns == &init_user_ns;
+	bool capable = current->cred->perfmon && current->cred->user_ns == &init_user_ns;
+
+	sim_costs.denials += !capable;
+	return capable;
 }
 
 /* The rules of cap_capable(): no user has one of the two capabilities only. */

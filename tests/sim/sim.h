@@ -209,6 +209,7 @@ struct sim_costs {
 	unsigned long touched;		/* cache lines, for cost.c */
 	/* For refusals.c: changes of the kernel's code, and what a call has taken and may have given back. */
 	unsigned long patches, states, large_allocs, reservations;
+	unsigned long denials;		/* of capabilities, in the audit log */
 };
 
 extern struct sim_costs sim_costs;
