@@ -186,25 +186,35 @@ void vperfctr_uncharge(struct vperfctr_account *account)
 		vperfctr_free(account);
 }
 
+/* True if a counter may be charged.  The answer may change at once. */
+static bool may_charge(const atomic_t *counter, u64 n, unsigned int limit)
+{
+	unsigned int used = counter ? atomic_read(counter) : 0;
+
+	return n <= limit && used <= limit - n;
+}
+
 /*
- * Refuse a ring that the limit of current's user would refuse now.
+ * Refuse states and a ring that the limits of current's user would refuse now.
  *
  * Return: 0 or -EAGAIN.
  */
-int vperfctr_may_charge_ring(u64 kb)
+int vperfctr_may_charge(unsigned int nrstates, u64 ring_kb)
 {
-	unsigned int limit = READ_ONCE(max_ring_kb_per_user), used = 0;
 	kuid_t uid = account_uid();
 	unsigned int bucket = bucket_of(uid);
 	struct vperfctr_account *account;
 	unsigned long flags;
+	bool may;
 
 	raw_spin_lock_irqsave(lock_of(bucket), flags);
 	account = find_account(bucket, uid);
-	if (account)
-		used = atomic_read(&account->ring_kb);
+	may = may_charge(account ? &account->states : NULL, nrstates,
+			 READ_ONCE(max_states_per_user)) &&
+	      may_charge(account ? &account->ring_kb : NULL, ring_kb,
+			 READ_ONCE(max_ring_kb_per_user));
 	raw_spin_unlock_irqrestore(lock_of(bucket), flags);
-	return kb > limit || used > limit - kb ? -EAGAIN : 0;
+	return may ? 0 : -EAGAIN;
 }
 
 /*

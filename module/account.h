@@ -15,7 +15,7 @@ struct vperfctr_account *vperfctr_charge_current(gfp_t gfp);
 struct vperfctr_account *vperfctr_charge_child(struct vperfctr_account *account, gfp_t gfp);
 void vperfctr_uncharge(struct vperfctr_account *account);
 kuid_t vperfctr_account_uid(const struct vperfctr_account *account);
-int vperfctr_may_charge_ring(u64 kb);
+int vperfctr_may_charge(unsigned int nrstates, u64 ring_kb);
 int vperfctr_charge_ring(struct vperfctr_account *account, u64 kb);
 void vperfctr_uncharge_ring(struct vperfctr_account *account, unsigned int kb);
 

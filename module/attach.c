@@ -489,8 +489,10 @@ static struct vperfctr_state *make_root(const struct vperfctr_control *header,
 	/* The first state of the system patches the kernel's code: refuse before that. */
 	if (!err && perfctr_nrctrs(control))
 		err = vperfctr_may_get_hardware();
-	if (!err && req->ring)
-		err = vperfctr_ring_may_charge(&ring);
+	/* Each thread will need a state, and so does the set. */
+	if (!err)
+		err = req->ring ? vperfctr_ring_may_charge(&ring, 1 + a->nrfound) :
+				  vperfctr_may_charge(1 + a->nrfound, 0);
 	if (err)
 		return ERR_PTR(err);
 	root = vperfctr_state_create(NULL, GFP_KERNEL);
@@ -525,8 +527,8 @@ static struct vperfctr_state *make_root(const struct vperfctr_control *header,
 }
 
 /*
- * Refuse early what the stop would refuse, and weigh the other threads.  A process that has no
- * thread with this mm will have none: only a thread that has it starts one.
+ * Refuse early what the stop would refuse, and count and weigh the other threads.  A process that
+ * has no thread with this mm will have none: only a thread that has it starts one.
  *
  * Return: 0, or an error of VPERFCTR_ATTACH.
  */
@@ -545,13 +547,15 @@ static int look_at_threads(struct attach *a, bool observer)
 		/* A thread without states needs no look, which takes a global lock. */
 		if (!hlist_empty(&task->preempt_notifiers))
 			refusal = vperfctr_may_open(task, observer);
-		if (refusal)
+		if (refusal) {
 			err = refusal;
-		else
-			a->weight += weight_of(task, max_per_stop);
+			continue;
+		}
+		a->nrfound++;
+		a->weight += weight_of(task, max_per_stop);
 	}
 	rcu_read_unlock();
-	return a->weight ? 0 : err;
+	return a->nrfound ? 0 : err;
 }
 
 static int get_control(struct vperfctr_control *header, struct perfctr_cpu_control *control,

@@ -866,14 +866,15 @@ static int create_charged(struct vperfctr_state *st, const struct vperfctr_ring 
 }
 
 /*
- * Refuse early what vperfctr_ring_charge() will refuse for a new state of the caller.
+ * Refuse early what the limit of states will refuse for that many new ones of the caller, or
+ * vperfctr_ring_charge() for one of them, with a ring.
  *
  * Context: may sleep.
  * Return: 0, -EAGAIN or -EOPNOTSUPP; the answer may change at once.
  */
-int vperfctr_ring_may_charge(const struct vperfctr_ring *req)
+int vperfctr_ring_may_charge(const struct vperfctr_ring *req, unsigned int nrstates)
 {
-	int err = vperfctr_may_charge_ring(charge_of(req));
+	int err = vperfctr_may_charge(nrstates, charge_of(req));
 
 	if (!err && (req->flags & VPERFCTR_RING_RECORDS))
 		err = vperfctr_records_try();

@@ -15,7 +15,7 @@ struct vperfctr_sampler;
 bool vperfctr_ring_available(void);
 int vperfctr_ring(struct vperfctr_state *st, struct vperfctr_ring __user *arg);
 int vperfctr_ring_get(struct vperfctr_ring *req, const struct vperfctr_ring __user *arg);
-int vperfctr_ring_may_charge(const struct vperfctr_ring *req);
+int vperfctr_ring_may_charge(const struct vperfctr_ring *req, unsigned int nrstates);
 int vperfctr_ring_charge(struct vperfctr_state *st, const struct vperfctr_ring *req,
 			 struct vperfctr_ring __user *arg);
 void vperfctr_ring_uncharge(struct vperfctr_state *st, const struct vperfctr_ring *req);

@@ -306,6 +306,22 @@ static void refuse_first_states(struct task_struct *other)
 	refuse("OPEN_LOCKED of the caller", -1, VPERFCTR_OPEN, &req, -EINVAL);
 }
 
+/* No state can be had, or only the set's. */
+static void refuse_more_states(struct attachment *a, struct task_struct *other)
+{
+	unsigned int states = *sim_param_max_states_per_user;
+
+	for (*sim_param_max_states_per_user = 0; *sim_param_max_states_per_user < 2;
+	     ++*sim_param_max_states_per_user) {
+		fill_attach(a, other, true, false);
+		a->ring.flags = VPERFCTR_RING_RECORDS;
+		refuse("ATTACH with records at the limit of states", -1, VPERFCTR_ATTACH, &a->req, -EAGAIN);
+		fill_attach(a, other, false, false);
+		refuse("ATTACH at the limit of states", -1, VPERFCTR_ATTACH, &a->req, -EAGAIN);
+	}
+	*sim_param_max_states_per_user = states;
+}
+
 static void refuse_first_attach(struct attachment *a, struct task_struct *other)
 {
 	fill_attach(a, other, true, true);
@@ -315,7 +331,8 @@ static void refuse_first_attach(struct attachment *a, struct task_struct *other)
 	sim_failures.probe = true;
 	refuse("ATTACH with records that cannot be had", -1, VPERFCTR_ATTACH, &a->req, -EOPNOTSUPP);
 	sim_failures.probe = false;
-	a->ring.flags = 0;
+	refuse_more_states(a, other);
+	fill_attach(a, other, true, false);
 	a->control.nrictrs = 100;
 	refuse("ATTACH with a wrong control", -1, VPERFCTR_ATTACH, &a->req, -EINVAL);
 	fill_attach(a, other, false, false);
