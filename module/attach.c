@@ -213,6 +213,13 @@ static unsigned int weight_of(const struct task_struct *task, unsigned int max_p
 	return hlist_empty(&task->preempt_notifiers) ? 1 : min(BESIDE_WEIGHT, max_per_stop);
 }
 
+/* Note why a thread is skipped.  The caller is told to choose other counters, if that may help. */
+static void note_refusal(struct attach *a, int err)
+{
+	if (!a->refusal || err == -EADDRINUSE || err == -EXFULL)
+		a->refusal = err;
+}
+
 /* Note a thread.  The states of one that is known need no look, which takes a global lock. */
 static void note_thread(struct attach *a, struct task_struct *task)
 {
@@ -230,7 +237,7 @@ static void note_thread(struct attach *a, struct task_struct *task)
 	err = vperfctr_may_join(a->root, task);
 	if (err && err != -EALREADY) {
 		a->nrskipped++;
-		a->refusal = err;
+		note_refusal(a, err);
 	} else if (!err && a->nrknown == a->max) {
 		a->incomplete = true;
 	} else if (!err) {
@@ -318,7 +325,7 @@ static int attach_stopped(void *arg)
 		} else if (err != -EALREADY) {
 			known->refused = true;
 			a->nrrefused++;
-			a->refusal = err;
+			note_refusal(a, err);
 		}
 	}
 	return 0;

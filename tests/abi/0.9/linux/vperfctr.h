@@ -349,10 +349,10 @@ struct vperfctr_open {
  * the status then has VPERFCTR_STATUS_PRIVILEGED.  A control must count something, and
  * may have no other flags than INHERIT, INHERIT_THREADS, SPREAD and RING.
  *
- * used_pmcs and used_fixed are the counters that other states have of the threads that the call
- * has looked at, on any kind of CPU.  They are set if the call succeeds or if it fails with
- * EADDRINUSE or EXFULL, so that the caller can choose other ones and call again.  The threads may
- * have got others by then.  No state refuses a control without counters, so it serves to ask.
+ * used_pmcs and used_fixed are the counters that other states of the threads have, on any kind of
+ * CPU.  Threads that were skipped because of the number of their states may be left out: see EEXIST
+ * and EMLINK.  They are set if the call succeeds or if it fails with EADDRINUSE or EXFULL, so that
+ * the caller can choose other ones and call again.  The threads may have got others by then.  No state refuses a control without counters, so it serves to ask.
  *
  * With the address of a struct vperfctr_ring in `ring`, the set gets a ring as by
  * VPERFCTR_RING, into which the samples of all threads go.  The control must then have
@@ -371,7 +371,8 @@ struct vperfctr_open {
  *	EEXIST	all threads that could be counted have states, and there is no
  *		VPERFCTR_ATTACH_OBSERVER
  *	EMLINK, EADDRINUSE, EXFULL	all threads were skipped, one of them for this reason: it
- *		has VPERFCTR_MAX_STATES states; or as of VPERFCTR_CONTROL
+ *		has VPERFCTR_MAX_STATES states; or as of VPERFCTR_CONTROL.  If there
+ *		are several reasons, it is EADDRINUSE or EXFULL
  *	EINTR	a signal came while the call waited, as in VPERFCTR_OPEN; with
  *		SA_RESTART the call starts again
  *	EAGAIN	the user would have more states than the module's parameter
