@@ -1224,8 +1224,16 @@ struct vperfctr_ring_page {
  *
  * Argument: struct vperfctr_read_cpus *.  The addresses in it say where to store each
  * part; 0 where a part is not wanted.  Any holder of the descriptor may call it.  Each
- * counted CPU is interrupted once.  The sums of one CPU are consistent with each other, and
- * those of different CPUs are some microseconds apart.  Errors:
+ * counted CPU is interrupted once, unless the interrupt of another call serves this one, too.
+ * The sums of one CPU are consistent with each other, and those of different CPUs are some
+ * microseconds apart.
+ *
+ * Sums are as of a moment during the call, by an interrupt that has begun after the call has.
+ * Callers with neither CAP_PERFMON nor CAP_SYS_ADMIN in the initial user namespace cannot
+ * interrupt the CPUs of a set until 50 milliseconds after the last READ_CPUS of it has.  They wait
+ * for the rest of that time, or until another caller's interrupt has come; a signal that kills
+ * ends the wait.  Programs that must not wait may map the pages instead.  Their sums are as of
+ * when the CPU's counters were last read or stopped, however long ago that is.  Errors:
  *
  *	EOVERFLOW  nrcpus or nrctrs is smaller than the number of CPUs or of controlled
  *		counters; both are set to these numbers, and nothing else is written
