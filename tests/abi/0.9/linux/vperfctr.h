@@ -352,7 +352,8 @@ struct vperfctr_open {
  * used_pmcs and used_fixed are the counters that other states of the threads have, on any kind of
  * CPU.  Threads that were skipped because of the number of their states may be left out: see EEXIST
  * and EMLINK.  They are set if the call succeeds or if it fails with EADDRINUSE or EXFULL, so that
- * the caller can choose other ones and call again.  The threads may have got others by then.  No state refuses a control without counters, so it serves to ask.
+ * the caller can choose other ones and call again.  The threads may have got others by then.
+ * No state refuses a control without counters, so it serves to ask.
  *
  * With the address of a struct vperfctr_ring in `ring`, the set gets a ring as by
  * VPERFCTR_RING, into which the samples of all threads go.  The control must then have
