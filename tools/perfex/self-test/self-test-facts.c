@@ -290,7 +290,7 @@ static void print_build_id(FILE *f, const char *name, const unsigned char *notes
 /* perfex itself is the first object. */
 static int print_own_build_id(struct dl_phdr_info *info, size_t size, void *f)
 {
-	const ElfW(Phdr) *phdr;
+	ElfW(Phdr) const *phdr;
 	uintptr_t notes;
 	int i;
 
