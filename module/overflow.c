@@ -28,7 +28,6 @@
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task_stack.h>
-#include <linux/timex.h>
 
 #include "compat/hrtimer.h"
 #include "overflow.h"
@@ -181,18 +180,13 @@ static void handle_member(struct vperfctr_state *st, u64 ip)
 static noinline void handle_joint(struct vperfctr_state *joint, u64 ip)
 {
 	struct perfctr_cpu_state **part;
-	cycles_t saving = 0;
 	unsigned int i, n;
 
 	n = vperfctr_joint_members(&part);
-	for (i = 0; i < n; i++) {
-		if (vperfctr_ring_counts_kernel(vperfctr_member(part[i])))
-			saving += vperfctr_ring_saving(vperfctr_member(part[i]));
-	}
 	/* The time of all that follows is not the thread's: it limits samples of kernel mode. */
 	for (i = 0; i < n; i++) {
 		if (vperfctr_ring_counts_kernel(vperfctr_member(part[i])))
-			vperfctr_ring_begin_kernel_beside(vperfctr_member(part[i]), saving);
+			vperfctr_ring_begin_kernel(vperfctr_member(part[i]));
 	}
 	vperfctr_joint_pause();
 	joint->checks = 0;

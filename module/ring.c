@@ -131,30 +131,15 @@ struct vperfctr_state *vperfctr_ring_waiters(const struct vperfctr_state *st)
  */
 #define MIN_SPACING	8
 
-static __always_inline void begin_kernel(struct vperfctr_sampler *sampler, cycles_t saving)
+void vperfctr_ring_begin_kernel(struct vperfctr_state *st)
 {
-	cycles_t now = get_cycles() - saving;
+	struct vperfctr_sampler *sampler = st->sampler;
+	/* The interrupt has saved the calls, which may take longer than all the rest. */
+	cycles_t now = get_cycles() - sampler->saving;
 
 	sampler->saving = 0;
 	sampler->crowded = now - sampler->ended < MIN_SPACING * (sampler->ended - sampler->begun);
 	sampler->begun = now;
-}
-
-/* The interrupt has saved the calls, which may take longer than all the rest. */
-void vperfctr_ring_begin_kernel(struct vperfctr_state *st)
-{
-	begin_kernel(st->sampler, st->sampler->saving);
-}
-
-/* The same for one of several states: it has saved the calls for all of them, in that time. */
-void vperfctr_ring_begin_kernel_beside(struct vperfctr_state *st, cycles_t saving)
-{
-	begin_kernel(st->sampler, saving);
-}
-
-cycles_t vperfctr_ring_saving(const struct vperfctr_state *st)
-{
-	return st->sampler->saving;
 }
 
 void vperfctr_ring_end_kernel(struct vperfctr_state *st)

@@ -3,8 +3,6 @@
 #ifndef VPERFCTR_RING_H
 #define VPERFCTR_RING_H
 
-#include <linux/timex.h>
-
 #include "family.h"
 #include "state.h"
 
@@ -38,8 +36,6 @@ bool vperfctr_ring_add(struct vperfctr_state *st, u64 ip, struct perfctr_overflo
 bool vperfctr_ring_add_clock(struct vperfctr_state *st, u64 ip, u32 flags, u64 skipped);
 void vperfctr_ring_drop(struct vperfctr_state *st, u64 nr);
 void vperfctr_ring_begin_kernel(struct vperfctr_state *st);
-void vperfctr_ring_begin_kernel_beside(struct vperfctr_state *st, cycles_t saving);
-cycles_t vperfctr_ring_saving(const struct vperfctr_state *st);
 void vperfctr_ring_end_kernel(struct vperfctr_state *st);
 int vperfctr_consume(struct vperfctr_state *st, unsigned long nr);
 void vperfctr_ring_free(struct vperfctr_state *st);
