@@ -245,7 +245,7 @@ void sim_stacks(void)
 
 /* ---- samples by thread time in an exec -------------------------------------------------------- */
 
-#define EXECS	30
+#define EXECS	60	/* enough for one in an exec, in any order of the steps */
 /*
  * The TSC stands still in the kernel, and the timer does not.  So a timer that expires a moment
  * before the end of the period would do so for ever.  user_work() has no step there.
