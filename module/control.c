@@ -79,7 +79,7 @@ static noinline int check_clock(const struct vperfctr_control *header)
  */
 bool vperfctr_may_clock_kernel(const struct vperfctr_control *header)
 {
-	return header->clock_period && vperfctr_may_count_kernel();
+	return header->clock_period && vperfctr_could_count_kernel();
 }
 
 /* True if the kind exists, or all kinds do, and has enough counters. */

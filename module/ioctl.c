@@ -77,7 +77,7 @@ static int vperfctr_info_ioctl(struct vperfctr_info __user *arg)
 	info.used_fixed = used.fixed;
 	info.own_pmcs = own.pmcs;
 	info.own_fixed = own.fixed;
-	if (vperfctr_may_count_kernel())
+	if (vperfctr_could_count_kernel())
 		info.features |= VPERFCTR_FEATURE_KERNEL;
 	strscpy(info.driver_version, DRIVER_VERSION, sizeof(info.driver_version));
 

@@ -17,9 +17,16 @@ static bool allow_kernel;
 module_param(allow_kernel, bool, 0644);
 MODULE_PARM_DESC(allow_kernel, "let every user of the device count kernel mode");
 
+/* True if the caller may count kernel mode.  Otherwise the caller of this function refuses that. */
 bool vperfctr_may_count_kernel(void)
 {
 	return READ_ONCE(allow_kernel) || perfmon_capable();
+}
+
+/* The same where nothing is refused, and so without a denial in the audit log. */
+bool vperfctr_could_count_kernel(void)
+{
+	return READ_ONCE(allow_kernel) || vperfctr_may_disturb();
 }
 
 /*

@@ -10,6 +10,7 @@
 
 /* permission.c */
 bool vperfctr_may_count_kernel(void);
+bool vperfctr_could_count_kernel(void);
 bool vperfctr_may_disturb(void);
 bool vperfctr_may_use(const struct vperfctr_state *st);
 bool vperfctr_may_use_of(const struct cred *creator);

@@ -1478,9 +1478,11 @@ static long call_ioctl(struct file *file, unsigned int cmd, void *arg)
 	return ret;
 }
 
-/* Only a descriptor is above 0. */
+/* Only a descriptor is above 0.  Where nothing is refused, the audit log must not have a denial. */
 static long check_result(unsigned int cmd, long ret)
 {
+	sim_require(ret < 0 || !current->sim->denied,
+		    "the call %#x succeeds, and the audit log has a denial", cmd);
 	sim_require(ret <= 0 || cmd == VPERFCTR_OPEN || cmd == VPERFCTR_ATTACH || cmd == VPERFCTR_OPEN_CPUS ||
 		    cmd == VPERFCTR_MEMBER, "the call %#x returns %ld", cmd, ret);
 	return ret;
@@ -1492,6 +1494,7 @@ long user_ioctl(int fd, unsigned int cmd, void *arg)
 	long ret = -EBADF;
 
 	current->sim->regs.user = false;
+	current->sim->denied = false;
 	file = fget(fd);
 	if (file) {
 		ret = call_ioctl(file, cmd, arg);
@@ -1507,6 +1510,7 @@ long user_device_ioctl(unsigned int cmd, void *arg)
 	long ret;
 
 	current->sim->regs.user = false;
+	current->sim->denied = false;
 	__module_get(NULL);
 	ret = call_ioctl(&file, cmd, arg);
 	module_put(NULL);

@@ -845,6 +845,7 @@ bool perfmon_capable(void)
 	bool capable = current->cred->perfmon && current->cred->user_ns == &init_user_ns;
 
 	sim_costs.denials += !capable;
+	current->sim->denied |= !capable;
 	return capable;
 }
 

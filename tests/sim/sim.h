@@ -124,6 +124,7 @@ struct sim_task {
 	bool in_call;			/* of the module: ioctl(), mmap(), a fault and so on */
 	bool may_fail;			/* in that call, by sim_failures.calls */
 	bool lacked_memory, faulted;	/* that has happened */
+	bool denied;			/* the audit log has a denial of that call */
 	bool charge_failed;		/* an allocation of that call */
 	unsigned int not_charged;	/* blocks of memory of that call */
 	unsigned int user_access;	/* user_access_begin() without its end */
