@@ -29,7 +29,4 @@ uintptr_t fake_thread(void);
 #define __vperfctr_rdtsc()		fake_rdtsc()
 #define __vperfctr_rdtsc_ordered()	fake_rdtsc_ordered()
 
-/* The registers that perfex reads itself. */
-#define FAKE_USER_REGISTERS
-
 #endif /* FAKE_ARCH_H */

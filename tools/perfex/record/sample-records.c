@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Write the records of a file of samples. */
 #include "recording.h"
-#include "user-registers.h"
 
 /* An interrupt or another thread between the readings of two clocks puts them apart. */
 #define NR_CLOCK_READINGS	8
@@ -50,7 +49,7 @@ static uint64_t ticks(const struct recording *rec)
 	struct timespec now;
 
 	if (!rec->monotonic)
-		return user_read_clock();
+		return __vperfctr_rdtsc();
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
