@@ -19,6 +19,7 @@
  * signals have si_pid.  On PREEMPT_RT it is sent by the owner: see rt/signal.c.
  */
 #include <linux/bitops.h>
+#include <linux/cred.h>
 #include <linux/hrtimer.h>
 #include <linux/irqflags.h>
 #include <linux/irq_work.h>
@@ -45,7 +46,11 @@
 
 static DEFINE_PER_CPU(struct hrtimer, retry_timer);
 
-/* A signal that is being sent on this CPU.  On the stack it would be cleared each time. */
+/*
+ * A signal that is being sent on this CPU.  On the stack all of it would be cleared each time.  The
+ * kernel may change what it is given, also where it fails, so each member that is not 0 for ever
+ * is set anew.
+ */
 static DEFINE_PER_CPU(struct kernel_siginfo, signal_info);
 
 /*
@@ -64,10 +69,17 @@ static __always_inline bool send_signal(struct vperfctr_state *st)
 		vperfctr_signal_owner(st);
 		return true;
 	}
+	/*
+	 * While a file system or io_uring lends current the credentials of another user
+	 * namespace, the kernel would take the mask's high word for a UID and translate it.
+	 */
+	if (unlikely(current_cred()->user_ns != current_real_cred()->user_ns))
+		return false;
 	info = this_cpu_ptr(&signal_info);
 	info->si_signo = st->si_signo;
 	info->si_code = SI_PMC_OVF;
 	info->si_pmc_ovf_mask = st->overflow;
+	info->si_pmc_ovf_mask_high = 0;
 	/* This fails if the queue of real-time signals is full. */
 	if (send_sig_info(st->si_signo, info, current))
 		return false;

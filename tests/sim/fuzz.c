@@ -1399,6 +1399,7 @@ static void do_setuid(const u8 *a)
 	cred->perfmon = a[2] & 4;
 	sim_nr_creds++;
 	current->cred = cred;
+	current->real_cred = cred;
 	put_cred(old);
 }
 

@@ -910,6 +910,7 @@ struct cred {
 bool perfmon_capable(void);
 bool ns_capable_noaudit(struct user_namespace *ns, int cap);
 #define current_cred()		(current->cred)
+#define current_real_cred()	(current->real_cred)
 #define current_uid()		(current->cred->uid)
 #define current_user_ns()	(current->cred->user_ns)
 const struct cred *get_current_cred(void);
@@ -976,7 +977,7 @@ struct task_struct {
 	struct task_struct *parent;
 	struct mm_struct *mm, *active_mm;
 	struct signal_struct *signal;
-	const struct cred *cred;
+	const struct cred *cred, *real_cred;	/* the same, but for a while */
 	raw_spinlock_t pi_lock;
 	raw_spinlock_t alloc_lock;
 	struct cpumask cpus_mask;

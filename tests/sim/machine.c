@@ -1881,6 +1881,7 @@ struct task_struct *sim_make_task(const char *name, void (*func)(void *), void *
 	task->sim = t;
 	task->pid = ++last_pid;
 	task->cred = cred;
+	task->real_cred = cred;
 	task->cpu = pinned >= 0 ? (unsigned int)pinned : sim_cpu;
 	task->cpus_mask = sim_possible_mask;
 	task->usage.counter = 1;

@@ -618,12 +618,19 @@ int send_sig_info(int sig, struct kernel_siginfo *info, struct task_struct *task
 	SIM_STEP("send_sig_info");
 	if (task->exit_state)
 		return -ESRCH;
+	/* As the kernel: the sender's UID becomes one of the receiver's namespace, in place. */
+	if (info && current_user_ns() != task->real_cred->user_ns)
+		info->si_uid = 65534;
 	/* The queue of real-time signals is full. */
 	if (sig > 31 && sim_failures.signal && sim_choose(2, sim_failures.signal))
 		return -EAGAIN;
 	task->sim->signals |= BIT_ULL(sig);
-	if (info)
+	if (info) {
+		sim_require(!info->si_uid, "the high word of a signal's mask is %u", info->si_uid);
 		task->sim->overflow_mask = info->si_pid;
+		/* Nothing promises the caller that it remains. */
+		info->si_uid = 1;
+	}
 	if (sig == SIGKILL && task->sim->state == SIM_TRACED) {
 		task->sim->state = SIM_SLEEPS;
 		sim_wake_task(task);
@@ -908,6 +915,7 @@ static void commit_cred(struct cred *cred)
 	const struct cred *old = current->cred;
 
 	current->cred = cred;
+	current->real_cred = cred;
 	put_cred(old);
 }
 
@@ -1124,6 +1132,22 @@ static void unshare(struct pid_namespace *pids)
 		current->pid_in_ns = ++pids->last;
 	}
 	commit_cred(cred);
+	sim_return_to_user();
+}
+
+/* A call for which the kernel takes the credentials of another user, as overlayfs does. */
+void user_use_lent_credentials(void)
+{
+	struct cred *lent = copy_cred(current->cred);
+	unsigned int i;
+
+	lent->user_ns = &init_user_ns;
+	current->sim->regs.user = false;
+	current->cred = lent;
+	for (i = 0; i < 20; i++)
+		SIM_STEP("a call with lent credentials");
+	current->cred = current->real_cred;
+	put_cred(lent);
 	sim_return_to_user();
 }
 

@@ -2273,6 +2273,7 @@ const struct scenario sim_scenarios[] = {
 	{ "exec_shared_mm", sim_exec_shared_mm, 3 },
 	{ "namespaces", sim_namespaces, 2 },
 	{ "new_namespace", sim_new_namespace, 2 },
+	{ "lent_credentials", sim_lent_credentials, 2 },
 	{ "calls", sim_calls, 2 },
 	{ "calls_of_device", sim_calls_of_device, 2 },
 	{ "calls_of_device_kinds", sim_calls_of_device, 4, HYBRID },

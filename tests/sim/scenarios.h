@@ -102,6 +102,7 @@ void sim_exec_set_uid(void);
 void sim_exec_shared_mm(void);
 void sim_namespaces(void);
 void sim_new_namespace(void);
+void sim_lent_credentials(void);
 
 /* calls.c */
 void sim_calls(void);

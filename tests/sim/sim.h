@@ -394,6 +394,7 @@ void user_map_file(const char *name, unsigned long start);	/* NULL, "" and "[...
 void user_exec_as(u32 euid);		/* a set-uid file */
 void user_set_uid(u32 uid);
 void user_set_user_namespace(void);
+void user_use_lent_credentials(void);
 void user_set_namespaces(void);		/* a user and a PID namespace of its own */
 void user_suspend(void);		/* the system, to RAM */
 void user_patch_code(void);		/* of the kernel, as for a BPF program or a static key */

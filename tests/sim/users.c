@@ -300,6 +300,54 @@ void sim_new_namespace(void)
 	user_wait(sim_process("unshares", 1000, count_and_unshare, NULL));
 }
 
+#define SIGNAL	40
+
+/*
+ * The queue of signals is full at times, so a signal is tried again.  The kernel may then have the
+ * credentials of another user namespace, and so the signal's mask another high word.
+ */
+static void take_signals(void *arg)
+{
+	struct sim_task *t = current->sim;
+	struct vperfctr_control control;
+	unsigned int i, signals;
+	struct vperfctr_ctr ctr;
+	int fd;
+
+	if (arg)
+		user_set_user_namespace();
+	fd = must(sim_open(0, VPERFCTR_OPEN_CREAT));
+	sim_fill_control(&control, &ctr, 0);
+	control.nractrs = 0;
+	control.nrictrs = 1;
+	control.si_signo = SIGNAL;
+	ctr.ireset = -20;
+	must(user_ioctl(fd, VPERFCTR_CONTROL, &control));
+	for (i = 0; i < 4; i++) {
+		signals = t->received[SIGNAL];
+		while (t->received[SIGNAL] == signals) {
+			user_work(3);
+			if (sim_random(2))
+				user_use_lent_credentials();
+			else
+				user_sleep(sim_random(100));
+		}
+		must(user_ioctl(fd, VPERFCTR_IRESUME, NULL));
+	}
+	user_close(fd);
+}
+
+void sim_lent_credentials(void)
+{
+	struct task_struct *task[2];
+
+	sim_failures.signal = 2;
+	task[0] = sim_process("inside", 1000, take_signals, (void *)1UL);
+	task[1] = sim_process("outside", 1001, take_signals, NULL);
+	wait_for(task, 2);
+	sim_failures.signal = 0;
+}
+
 /* Another user is refused, and so is root of another namespace. */
 static void look_as_other(void *arg)
 {
