@@ -10,6 +10,7 @@
 #include <linux/limits.h>
 #include <linux/mm.h>
 #include <linux/module.h>
+#include <linux/personality.h>
 #include <linux/poll.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
@@ -48,10 +49,14 @@ int vperfctr_check_vma(struct vm_area_struct *vma)
 	/* VM_MAYSHARE is MAP_SHARED; the kernel clears VM_SHARED for read-only files. */
 	if (!(vma->vm_flags & VM_MAYSHARE))
 		return -EINVAL;
-	if (vma->vm_flags & (VM_WRITE | VM_EXEC))
+	if (vma->vm_flags & VM_WRITE)
+		return -EPERM;
+	/* With this personality the kernel itself adds PROT_EXEC to PROT_READ. */
+	if ((vma->vm_flags & VM_EXEC) && !(current->personality & READ_IMPLIES_EXEC))
 		return -EPERM;
 	vm_flags_mod(vma, VM_DONTEXPAND | VM_DONTDUMP | VM_IO | VM_PFNMAP,
-		     VM_MAYWRITE | VM_MAYEXEC);
+		     VM_MAYWRITE | VM_EXEC | VM_MAYEXEC);
+	vma->vm_page_prot = vm_get_page_prot(vma->vm_flags);
 	return 0;
 }
 

@@ -6,8 +6,10 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/personality.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -1004,6 +1006,34 @@ START_TEST(mmap_errors)
 }
 END_TEST
 
+/* Return the permissions of the mapping that begins there, as /proc shows them. */
+static const char *permissions(const volatile void *address)
+{
+	static char line[256], perms[5];
+	FILE *f = fopen("/proc/self/maps", "re");
+	unsigned long start;
+
+	ck_assert_ptr_nonnull(f);
+	while (fgets(line, sizeof(line), f))
+		if (sscanf(line, "%lx-%*x %4s", &start, perms) == 2 && start == (unsigned long)address)
+			break;
+	fclose(f);
+	return perms;
+}
+
+/* The kernel adds PROT_EXEC itself, as for a program with an object that lacks .note.GNU-stack. */
+START_TEST(read_implies_exec)
+{
+	const struct vperfctr_page *page;
+	int fd = open_state(0);
+
+	ck_assert_int_ne(personality(PER_LINUX | READ_IMPLIES_EXEC), -1);
+	page = map_state(fd);
+	ck_assert_uint_eq(page->version, VPERFCTR_ABI_VERSION);
+	ck_assert_str_eq(permissions(page), "r--s");
+}
+END_TEST
+
 START_TEST(mprotect_errors)
 {
 	int fd = open_state(0);
@@ -1060,6 +1090,7 @@ static void add(TCase *tc)
 	tcase_add_test(tc, esrch_after_end);
 	tcase_add_test(tc, mmap_errors);
 	tcase_add_test(tc, mprotect_errors);
+	tcase_add_test(tc, read_implies_exec);
 }
 
 int main(void)

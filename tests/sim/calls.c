@@ -447,6 +447,7 @@ static void check_fdinfo(int fd, u32 status)
 /* Make calls that are refused or only read.  The control counts on through all of them. */
 static void call(void *arg)
 {
+	struct vm_area_struct *vma;
 	struct control c;
 	u64 before;
 	int fd;
@@ -473,6 +474,9 @@ static void call(void *arg)
 	check_control(fd, &c, VPERFCTR_STATUS_ATTACHED | VPERFCTR_STATUS_ACTIVE);
 	use_other_sizes(fd, before);
 	sim_require(!user_maps_wrongly(fd), "the page can be mapped in a wrong way");
+	vma = user_mmap_executable(fd, 0, PAGE_SIZE);
+	sim_require(vma, "a program with READ_IMPLIES_EXEC cannot map the page");
+	user_munmap(vma);
 	check_fdinfo(fd, VPERFCTR_STATUS_ATTACHED | VPERFCTR_STATUS_ACTIVE);
 	must(user_ioctl(fd, VPERFCTR_SUSPEND, NULL));
 	check_control(fd, &c, VPERFCTR_STATUS_ATTACHED | VPERFCTR_STATUS_ACTIVE | VPERFCTR_STATUS_SUSPENDED);

@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <string.h>
 #include <unistd.h>
+#include <sys/personality.h>
 #include <sys/types.h>
 #include <linux/errno.h>
 #include <linux/types.h>
@@ -977,6 +978,7 @@ struct task_struct {
 	struct task_struct *parent;
 	struct mm_struct *mm, *active_mm;
 	struct signal_struct *signal;
+	unsigned int personality;
 	const struct cred *cred, *real_cred;	/* the same, but for a while */
 	raw_spinlock_t pi_lock;
 	raw_spinlock_t alloc_lock;
@@ -1160,6 +1162,7 @@ struct vm_area_struct {
 	struct vm_area_struct *next;
 	void *page;			/* what user space sees there; NULL: nothing mapped */
 };
+#define vm_get_page_prot(flags)	((unsigned int)(flags) & (VM_WRITE | VM_EXEC))
 void vm_flags_mod(struct vm_area_struct *vma, unsigned long set, unsigned long clear);
 vm_fault_t vmf_insert_pfn(struct vm_area_struct *vma, unsigned long addr, unsigned long pfn);
 int remap_pfn_range(struct vm_area_struct *vma, unsigned long addr, unsigned long pfn,

@@ -393,8 +393,10 @@ static void check_vma(const struct vm_area_struct *vma)
 {
 	unsigned long must = VM_DONTEXPAND | VM_DONTDUMP | VM_IO | VM_PFNMAP;
 
-	sim_require((vma->vm_flags & must) == must && !(vma->vm_flags & (VM_MAYWRITE | VM_MAYEXEC)),
+	sim_require((vma->vm_flags & must) == must &&
+		    !(vma->vm_flags & (VM_WRITE | VM_EXEC | VM_MAYWRITE | VM_MAYEXEC)),
 		    "a mapping has the flags %#lx", vma->vm_flags);
+	sim_require(!vma->vm_page_prot, "a mapping has the protection %#x", vma->vm_page_prot);
 }
 
 static struct vm_area_struct *map_with_flags(int fd, unsigned long offset, unsigned long size,
@@ -410,6 +412,7 @@ static struct vm_area_struct *map_with_flags(int fd, unsigned long offset, unsig
 	vma->vm_end = vma->vm_start + size;
 	vma->vm_pgoff = offset >> PAGE_SHIFT;
 	vma->vm_flags = flags;
+	vma->vm_page_prot = vm_get_page_prot(flags);
 	vma->vm_mm = current->mm;
 	vma->vm_file = file;
 	mutex_lock(&current->mm->mmap_lock);
@@ -437,6 +440,17 @@ static struct vm_area_struct *map_with_flags(int fd, unsigned long offset, unsig
 struct vm_area_struct *user_mmap(int fd, unsigned long offset, unsigned long size)
 {
 	return map_with_flags(fd, offset, size, VM_MAYSHARE | VM_MAYWRITE | VM_MAYEXEC);
+}
+
+/* Except on new kernels, mmap() adds PROT_EXEC to PROT_READ if the program has this personality. */
+struct vm_area_struct *user_mmap_executable(int fd, unsigned long offset, unsigned long size)
+{
+	struct vm_area_struct *vma;
+
+	current->personality |= READ_IMPLIES_EXEC;
+	vma = map_with_flags(fd, offset, size, VM_MAYSHARE | VM_MAYWRITE | VM_EXEC | VM_MAYEXEC);
+	current->personality = 0;
+	return vma;
 }
 
 /* True if the page of a state can be mapped in a way that must be refused. */

@@ -413,6 +413,7 @@ long user_device_ioctl(unsigned int cmd, void *arg);
 int user_close(int fd);
 void user_fdinfo(int fd, char *text, size_t size);
 struct vm_area_struct *user_mmap(int fd, unsigned long offset, unsigned long size);
+struct vm_area_struct *user_mmap_executable(int fd, unsigned long offset, unsigned long size);
 bool user_maps_wrongly(int fd);	/* not shared, or writable, or executable */
 void user_munmap(struct vm_area_struct *vma);
 void user_keep_on_fork(struct vm_area_struct *vma);
