@@ -265,12 +265,12 @@ static void vperfctr_sched_in(struct preempt_notifier *notifier, int cpu);
  * The operations of a lead: it is the thread's only state, or one of several.  The notifiers of
  * the others have none.  If perfctr_remembers, both announce a switch.
  */
-static struct preempt_ops alone_ops = {
+static struct preempt_ops alone_ops __ro_after_init = {
 	.sched_in	= vperfctr_sched_in,
 	.sched_out	= vperfctr_sched_out,
 };
 
-static struct preempt_ops several_ops = {
+static struct preempt_ops several_ops __ro_after_init = {
 	.sched_in	= vperfctr_joint_sched_in,
 	.sched_out	= vperfctr_joint_sched_out,
 };

@@ -33,6 +33,7 @@
  * that is possible, a worker looks once more when each such switch has ended.
  */
 #include <linux/atomic.h>
+#include <linux/cache.h>
 #include <linux/cpumask.h>
 #include <linux/hash.h>
 #include <linux/irqflags.h>
@@ -271,7 +272,7 @@ static void thread_sched_out(struct preempt_notifier *notifier, struct task_stru
 	cpu->has_left = false;
 }
 
-static struct preempt_ops thread_ops = {
+static struct preempt_ops thread_ops __ro_after_init = {
 	.sched_in	= thread_sched_in,
 	.sched_out	= thread_sched_out,
 };
