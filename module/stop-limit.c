@@ -139,6 +139,9 @@ static int wait_for_budget(const struct vperfctr_account *account, u64 n, u32 pe
 		if (wait == -ENOMEM) {
 			/* Without the mutex: the reclaim of a full memory cgroup takes long. */
 			new = kmalloc(sizeof(*new), GFP_KERNEL_ACCOUNT);
+			/* Stops that have been made are counted, also if the cgroup is full. */
+			if (!new && made)
+				new = kmalloc(sizeof(*new), GFP_KERNEL);
 			if (new)
 				continue;
 		}
@@ -176,7 +179,7 @@ int vperfctr_limit_stops(const struct vperfctr_account *account, unsigned int nr
 
 /*
  * Count stops that the user of this account has made without a wait, so that the next ones wait.
- * Without memory for the user's entry, they are not counted.
+ * If the system has no memory for the user's entry, they are not counted.
  *
  * Context: may sleep.
  */
