@@ -86,12 +86,12 @@ struct vperfctr_event {
  * kernel mode, and user mode if not.  A final @N asks for general counter N, @fixedN for
  * fixed counter N.
  *
- * Many events can be counted by some counters only.  The library knows which for Intel's
- * processors from Core to Granite Rapids and Lunar Lake, the Pentium 4, AMD's up to family
- * 1AH, Arm's PMUv3, 64-bit RISC-V, whose firmware says it, and POWER, where the code has the
- * counter.  An event of another processor, or one that Intel's list of the
- * processor's events lacks, is refused unless the name ends with @N: a counter that cannot
- * count it would count wrong.  Generic events are counted by all counters.
+ * Many events can be counted by some counters only: event->general and event->fixed say by
+ * which.  The library knows them for Intel's processors from Core to Granite Rapids, Clearwater
+ * Forest and Nova Lake, the Pentium 4, AMD's up to family 1AH, Arm's PMUv3, 64-bit RISC-V,
+ * whose firmware says it, POWER, where the code has the counter, and generic events.  Another
+ * processor's event, or one that Intel's list of the processor's events lacks, is refused unless
+ * the name ends with @N: a counter that cannot count it would count wrong.
  *
  *	-ENOENT	this processor has no event of that name
  *	-EINVAL	the name is malformed; or asks for something that cannot be counted
