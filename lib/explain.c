@@ -467,7 +467,7 @@ static void explain_open(int err, const char *device, struct vperfctr_why *why)
 		say(why, "this thread is counted as many times as the vperfctr module allows: end one of the programs that count it");
 		break;
 	case -EAGAIN:
-		say(why, "this user has as many counters as allowed: raise the module's parameter max_states_per_user (in /sys/module/vperfctr/parameters)");
+		say(why, "this user has as many states as allowed: raise the module's parameter max_states_per_user (in /sys/module/vperfctr/parameters)");
 		break;
 	default:
 		explain_other(err, "cannot use /dev/vperfctr", why);
