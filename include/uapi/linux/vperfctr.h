@@ -327,9 +327,9 @@ struct vperfctr_open {
  * descriptor of the process's /proc/PID/mem, open for reading: the caller then has the
  * rights that ptrace needs.  As many threads of the process as the module's parameter
  * max_threads_per_stop says are attached to at the same moment, and the next ones some
- * milliseconds later: each is counted from its own moment on.  None of them is stopped
- * longer than some tens of microseconds, nor interrupted in a system call.  ptrace, of the
- * caller or of another process, is not involved.
+ * milliseconds later: each is counted from its own moment on.  That stops all CPUs for some
+ * tens of microseconds, and about one more for each of these threads.  No thread is interrupted
+ * in a system call.  ptrace, of the caller or of another process, is not involved.
  *
  * Returns a descriptor of a *set*: the root of a family that has no thread of its
  * own.  Each thread gets a state that inherits the control.  With
