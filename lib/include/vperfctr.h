@@ -70,12 +70,13 @@
  * vfork no call is allowed: it has the memory and the thread pointer of its parent, so an
  * inline read cannot tell the two apart.  A read by the kernel returns -EPERM there.
  *
- * Signals: a signal handler may call any function, also one that it interrupts, with
- * two exceptions.  vperfctr_open*(), vperfctr_attach*(), vperfctr_close(), vperfctr_*cpus*() and
- * vperfctr_why() use malloc or free.  A region must not be used by both the handler and the
- * code it interrupts.  On arm64, a handler that stops the counting may interrupt an inline
- * read, which then raises SIGILL: block its signal during reads.
- * vperfctr_iresume() is made for signal handlers.
+ * Signals: a signal handler may call any function, also one that it interrupts, with these
+ * exceptions.  vperfctr_open*(), vperfctr_attach*(), vperfctr_close(), vperfctr_*cpus*(),
+ * vperfctr_why*() and vperfctr_find_holders() use malloc or free.  So does a control with
+ * VPERFCTR_CONTROL_AFFINITY that not all of the thread's CPUs can count.  A region must not be
+ * used by both the handler and the code it interrupts.  On arm64, a handler that stops the
+ * counting may interrupt an inline read, which then raises SIGILL: block its signal during
+ * reads.  vperfctr_iresume() is made for signal handlers.
  *
  * Sizes: a later library may add fields at the end of a structure that the caller allocates.
  * So the program says how large its structures are, and the library uses no byte behind them.
@@ -246,7 +247,10 @@ struct vperfctr_holders {
  */
 int vperfctr_find_holders(struct vperfctr_holders *h, unsigned int what, const char *proc);
 
-/* Write "perf (process 12), top (process 34) and 2 more" to buf; nothing if there are none. */
+/*
+ * Write "perf (process 12), top (process 34), sh (process 56) and 2 more" to buf; nothing if there
+ * are none.
+ */
 void vperfctr_describe_holders(char *buf, size_t size, const struct vperfctr_holders *h);
 
 /* ---- information ---------------------------------------------------- */
@@ -340,7 +344,7 @@ VPERFCTR_INLINE uint64_t vperfctr_tsc_to_ns(const struct vperfctr_info *info, ui
  *		another user has made it
  *	-EAGAIN	the user has as many states as the module allows
  *	-EINVAL	an unknown flag; TRANSIENT, KEEP or OBSERVER without CREAT; KEEP with TRANSIENT
- *		or OBSERVER
+ *		or OBSERVER; VPERFCTR_OPEN_LOCKED, which is for other threads
  *	-ENOMEM, -EMFILE, -ENFILE	as from open(2) and mmap(2)
  */
 int vperfctr_open(struct vperfctr **v, unsigned int flags);
@@ -768,6 +772,7 @@ void vperfctr_close(struct vperfctr *v);
  *		the thread may run only on CPUs that cannot count this
  *	-E2BIG	the control uses a feature that the module is too old for
  *	-EOPNOTSUPP  i-mode counters without VPERFCTR_FEATURE_PCINT;
+ *		tsc_on, which vperfctr_control_init() sets, without VPERFCTR_FEATURE_RDTSC;
  *		clock_period without VPERFCTR_FEATURE_CLOCK;
  *		VPERFCTR_CONTROL_INHERIT without VPERFCTR_FEATURE_INHERIT
  *	-EPERM	(also) the control counts kernel mode, and the caller may not
@@ -778,7 +783,8 @@ void vperfctr_close(struct vperfctr *v);
  *		VPERFCTR_OPEN_OBSERVER
  *	-EXFULL	another state of the thread has counters, and the processor cannot count
  *		with those of both at the same time
- *	-EBUSY	perf_event, the NMI watchdog or a virtual machine holds the counters
+ *	-EBUSY	perf_event, the NMI watchdog or a virtual machine holds the counters, or CPUs
+ *		are counted; a handle of CPUs, and threads or another handle have them
  *	-EIO	a counter does not work as the processor, or the hypervisor, claims
  *	-EACCES	a handle of CPUs, and programs may read the counters of one of these CPUs, as
  *		rdpmc=2 in sysfs (x86) or perf_user_access=2 (RISC-V) allows, or as a virtual
@@ -1158,8 +1164,8 @@ __VPERFCTR_INLINE_READ int vperfctr_read_pmc(struct vperfctr *v, unsigned int i,
 }
 
 /*
- * Read into *value, which an error leaves as it was, the TSC cycles for which the thread has
- * been counted: 0 if the control has tsc_on 0.  There is no system call if the page is mapped
+ * Read into *value, which an error leaves as it was, the ticks of the TSC for which the thread
+ * has been counted: 0 if the control has tsc_on 0.  There is no system call if the page is mapped
  * and the TSC runs or the thread is suspended.
  *
  *	-EPERM, -EBUSY, -ENOTTY	as vperfctr_read_pmc()
@@ -1316,8 +1322,8 @@ static inline int __vperfctr_read_few(struct vperfctr *v, uint64_t *pmc, unsigne
 }
 
 /*
- * Read the values of counters 0 ... nr - 1 into pmc[] and, unless tsc is NULL, the TSC
- * cycles into *tsc.  No switch of threads comes between the values, which are read one after
+ * Read the values of counters 0 ... nr - 1 into pmc[] and, unless tsc is NULL, the ticks of the
+ * TSC into *tsc.  No switch of threads comes between the values, which are read one after
  * the other.  A constant nr and a constant NULL make the shortest code.
  * A processor may read counters before the instructions that precede are counted: a region waits.
  *
@@ -1413,7 +1419,7 @@ VPERFCTR_INLINE int vperfctr_region_init(struct vperfctr_region *region, struct 
  */
 uint64_t vperfctr_region_pmc(const struct vperfctr_region *region, unsigned int i);
 
-/* Return the same for the TSC, in cycles; 0 if the control has tsc_on 0. */
+/* Return the same for the TSC, in ticks; 0 if the control has tsc_on 0. */
 uint64_t vperfctr_region_tsc(const struct vperfctr_region *region);
 
 /* Return the number of passes. */
