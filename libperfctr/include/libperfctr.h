@@ -89,7 +89,7 @@ int vperfctr_info(const struct vperfctr *vperfctr, struct perfctr_info *info);
 struct perfctr_cpus_info *vperfctr_cpus_info(const struct vperfctr *vperfctr);
 
 /*
- * Read the TSC's cycles, counter i, or all; without a system call where possible.
+ * Read the TSC's ticks, counter i, or all; without a system call where possible.
  * read_tsc and read_pmc return 0 after an error, and for a counter that does not exist.
  * vperfctr_read_state() is a system call; sum or control may be NULL.  EOVERFLOW: another
  * interface controls more counters than fit.

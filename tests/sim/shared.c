@@ -261,7 +261,7 @@ static void work_by_clock(void *arg)
 	if (arg) {
 		must(sim_read_counts(fd, &c, 0));
 		sim_require(i == periods_of(c.own[0]) + periods_of(c.children[0]) || c.read.children_missed,
-			    "%llu periods, of %llu and %llu TSC cycles", i, c.own[0], c.children[0]);
+			    "%llu periods, of %llu and %llu ticks of the TSC", i, c.own[0], c.children[0]);
 	}
 	for (i = 0; i < page->head; i++) {
 		struct vperfctr_sample *s = (void *)((char *)page + page->data + i * page->sample_size);

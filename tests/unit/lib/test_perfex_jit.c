@@ -203,7 +203,7 @@ END_TEST
 START_TEST(functions_at_one_address)
 {
 	int clocks = _i == 0, tsc = _i == 1;
-	/* Nanoseconds, and TSC cycles. */
+	/* Nanoseconds, and ticks of the TSC. */
 	uint64_t t1 = tsc ? 2000000 : 1001000, t2 = tsc ? 4000000 : 2001000;
 
 	begin_dump(tsc);

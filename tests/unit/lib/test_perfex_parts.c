@@ -1040,7 +1040,7 @@ START_TEST(thread_time)
 
 	info.tsc_khz = 0;
 	print(&r);
-	expect("           1,234,567  tsc cycles thread time\n");
+	expect("           1,234,567  tsc ticks thread time\n");
 	info.tsc_khz = 1000;	/* 1.234567 s */
 	print(&r);
 	expect("         1.234567000  seconds thread time\n");

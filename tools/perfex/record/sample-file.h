@@ -168,7 +168,7 @@ struct record_end {
 	uint64_t samples;
 	uint64_t dropped;	/* overflows without a sample, from first to last */
 	uint64_t lost;		/* records of mappings and tasks that are missing */
-	uint64_t tsc;		/* of all threads or CPUs, in TSC cycles */
+	uint64_t tsc;		/* of all threads or CPUs, in ticks of the TSC */
 	uint64_t elapsed;	/* nanoseconds */
 	uint64_t nr;		/* of counts */
 	uint64_t counts[];	/* all events, sampled or not, in the order of RECORD_EVENT */
@@ -218,7 +218,7 @@ struct record_end_v1 {
 	uint64_t samples;
 	uint64_t dropped;	/* overflows without a sample, from first to last */
 	uint64_t count;		/* all events, sampled or not */
-	uint64_t tsc;		/* the thread's time, in TSC cycles */
+	uint64_t tsc;		/* the thread's time, in ticks of the TSC */
 	uint64_t elapsed;	/* nanoseconds */
 };
 
