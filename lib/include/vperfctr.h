@@ -36,7 +36,9 @@
  * pointers point to are unspecified unless stated otherwise.  errno is not part of the
  * interface and may change.  The library prints nothing, handles no signal, and keeps all its
  * data in handles.  An error number that a function's comment does not list comes from the
- * kernel, as <linux/vperfctr.h> documents it under the same name.
+ * kernel, as <linux/vperfctr.h> documents it under the same name.  From interface 1.0 on, the
+ * library works with earlier modules: a call that the module does not have returns -ENOTTY, and
+ * one with a field that it does not know and that is not zero -E2BIG.
  *
  * Arguments: first the object or the structure that the call makes, fills in or changes, then
  * what it is of, then further structures, then flags, and a vperfctr_why at the very end.
@@ -431,7 +433,6 @@ int vperfctr_open_tid(struct vperfctr **v, pid_t tid, unsigned int flags);
  *		its other states: see vperfctr_control(), vperfctr_open() and
  *		vperfctr_attach_beside()
  *	-ENOSYS	/proc is not mounted
- *	-ENOTTY	the module is too old to attach
  *	-EINTR	a signal came while the call waited: the module's parameter
  *		max_stops_per_second limits how often a user may attach
  *	-EINVAL	an unknown flag; or the control has i-mode counters (but see
@@ -455,7 +456,6 @@ int vperfctr_attach(struct vperfctr **v, pid_t tid, const struct vperfctr_contro
  *
  *	-EINVAL	(also) the control has no VPERFCTR_CONTROL_RING, or neither i-mode counters nor a
  *		clock_period
- *	-E2BIG	the module is too old
  *	-EPROTONOSUPPORT  (also) the ring has another format than this library knows
  */
 int vperfctr_attach_ring_sized(struct vperfctr **v, pid_t tid,
@@ -517,7 +517,6 @@ __VPERFCTR_PASS_SIZE int vperfctr_attach_beside(struct vperfctr **v, pid_t tid,
  *	-ENOENT	the thread is not in this set, or not any more
  *	-EPERM	another user has made the set; or it counts kernel mode, and the caller may
  *		not
- *	-ENOTTY	the module is too old
  *	-EMFILE, -ENFILE	as from open(2)
  *	-ENOMEM
  */
@@ -548,7 +547,6 @@ int vperfctr_open_member(struct vperfctr **v, const struct vperfctr *set, pid_t 
  *	-EINVAL	an unknown flag; or the mask has no CPU
  *	-ENODEV	the mask has a CPU that vperfctr_cpus() does not return; or the module is
  *		not loaded
- *	-ENOTTY	the module is too old
  *	-EACCES, -EPROTONOSUPPORT	as vperfctr_info()
  *	-EMFILE, -ENFILE	as from open(2)
  *	-ENOMEM
@@ -770,7 +768,7 @@ void vperfctr_close(struct vperfctr *v);
  *	-EINVAL	the control is not valid for this processor: see the list at
  *		VPERFCTR_CONTROL in <linux/vperfctr.h>; or VPERFCTR_CONTROL_AFFINITY, and
  *		the thread may run only on CPUs that cannot count this
- *	-E2BIG	the control uses a feature that the module is too old for
+ *	-E2BIG	the control, or a counter in it, has a field of a later interface: see "Results"
  *	-EOPNOTSUPP  i-mode counters without VPERFCTR_FEATURE_PCINT;
  *		tsc_on, which vperfctr_control_init() sets, without VPERFCTR_FEATURE_RDTSC;
  *		clock_period without VPERFCTR_FEATURE_CLOCK;
@@ -1044,7 +1042,6 @@ __VPERFCTR_PASS_SIZE int vperfctr_read_state(struct vperfctr *v, struct vperfctr
  *
  *	-EINVAL	soft is 0, or has a counter that the control does not have
  *	-EPERM	as vperfctr_read_pmc()
- *	-E2BIG	the module is too old for software counters
  *	any of vperfctr_read_state()
  */
 int vperfctr_read_soft(struct vperfctr *v, uint64_t soft, uint64_t *value);
@@ -1461,8 +1458,7 @@ uint64_t vperfctr_region_disturbed(const struct vperfctr_region *region);
  *		is greater than VPERFCTR_MAX_CTRS; depth or kernel_depth is greater than
  *		VPERFCTR_CHAIN_MAX; kernel_depth is not zero, and there is no
  *		VPERFCTR_RING_KERNEL; stack is greater than VPERFCTR_STACK_MAX, or no multiple
- *		of 8; a reserved field is not zero
- *	-E2BIG	depth is not zero, and the module is too old for chains
+ *		of 8; an unknown flag; a reserved field is not zero
  *	-EAGAIN	more memory than the user may have (max_ring_kb_per_user)
  *	-EINTR	a signal came while the call waited: the user makes many large rings
  *		(max_stops_per_second)

@@ -825,8 +825,8 @@ struct vperfctr_soft {
  *		watermark is 0 or greater than nrsamples; nrsums is greater than
  *		VPERFCTR_MAX_CTRS; depth or kernel_depth is greater than
  *		VPERFCTR_CHAIN_MAX; stack is greater than VPERFCTR_STACK_MAX or no multiple
- *		of 8, or not zero and the kernel has no stacks in samples; kernel_depth is
- *		not zero, and there is no VPERFCTR_RING_KERNEL
+ *		of 8; kernel_depth is not zero, and there is no VPERFCTR_RING_KERNEL;
+ *		an unknown flag
  *	EPERM	VPERFCTR_RING_KERNEL, and the caller may not count kernel mode (see
  *		VPERFCTR_FEATURE_KERNEL)
  *	EAGAIN	the user's rings would exceed max_ring_kb_per_user
