@@ -152,7 +152,8 @@ __VPERFCTR_PASS_SIZE int vperfctr_event_assign(struct vperfctr_ctr *ctr,
  * has neither general nor fixed counters.  unknown is 1 if the name must end with @N.
  * Ends when fn returns nonzero, and returns that value; otherwise returns 0.
  *
- *	-ENOENT	libpfm4 does not know this processor: only generic events were listed
+ *	-ENOENT	libpfm4 does not know this processor: only generic and software events were
+ *		listed
  *	-EINVAL	a size is none, as above: nothing was listed
  *	-ENOMEM	nothing was listed
  */
