@@ -64,7 +64,8 @@ int show_help(const struct command *command, bool all)
 /* --words: for completions. */
 static const struct option_entry help_options[] = {
 	{ 'a', "all", NULL, "show all options of COMMAND, also those that few need", OPTION_FLAG(help_all) },
-	{ 0, "words", NULL, NULL, OPTION_FLAG(show.verbose) },
+	{ 0, "words", NULL, "print a table of the commands, or of the options of COMMAND, for completions",
+	  OPTION_FLAG(show.verbose) },
 	OPTIONS_END
 };
 

@@ -205,7 +205,7 @@ const struct option_entry target_options[] = {
 	  set_timeout, 0 },
 	{ 0, "kind", "KIND", "CPUs of this kind (core or atom of a hybrid processor, or a number that perfex info shows); PROGRAM runs on these",
 	  OPTION_TEXT(counting.kind) },
-	{ 0, "no-inherit", NULL, "leave out threads and processes that are started",
+	{ 0, "no-inherit", NULL, "leave out what is started (stat and record: also -i)",
 	  OPTION_FLAG(counting.no_inherit) },
 	{ 0, "user", "[NAME]", "run PROGRAM as this user, or as the caller of sudo", set_user, 0 },
 	OPTIONS_END

@@ -39,7 +39,7 @@ static void print_event_names(FILE *f)
 static const struct option_entry list_options[] = {
 	{ 0, "kind", "KIND", "events of this kind of CPUs", OPTION_TEXT(counting.kind) },
 	{ 'o', "output", "FILE", "print to FILE", OPTION_TEXT(show.file) },
-	{ 'v', "verbose", NULL, "also those that no counter of this processor can count",
+	{ 'v', "verbose", NULL, "also those that no counter of this processor can count, and how metrics are computed",
 	  OPTION_FLAG(show.verbose) },
 	{ 0, "details", NULL, NULL, OPTION_FLAG(show.verbose) },
 	/* Names are always printed so. */

@@ -8,7 +8,7 @@
 #define TOP_INTERVAL	2000	/* milliseconds, as perf top has it */
 
 static const struct option_entry top_options[] = {
-	{ 'e', "event", "EVENT,...", "count these events", set_spec, 0 },
+	{ 'e', "event", "EVENT,...", "count these events; with -a, -p and -t, sample by them", set_spec, 0 },
 	{ 'C', "cpu", "LIST", "these CPUs (0-3,8), and not all", OPTION_TEXT(counting.cpu_list) },
 	{ 'a', "all-cpus", NULL, "the hottest functions of all CPUs", OPTION_FLAG(counting.all_cpus) },
 	{ 'p', "pid", "PID,...", "the hottest functions of processes", set_ids, true },
@@ -27,11 +27,13 @@ static const struct option_entry top_options[] = {
 	{ 0, "interval-print", "MS", NULL, set_interval, 0 },
 	{ 0, "timeout", "MS", "end after this time; 10s: after ten seconds", set_timeout, 0 },
 	{ 0, "wait", "SECONDS", "without -a, -p and -t: wait for counters, no longer than this", set_wait, 0 },
-	{ 'D', "delay", "MS", NULL, set_delay, 0 },
-	{ 0, "control", "fifo:FILE", NULL, set_control, 0 },
+	{ 'D', "delay", "MS", "without -a, -p and -t: leave out what is counted in the first MS milliseconds",
+	  set_delay, 0 },
+	{ 0, "control", "HOW", "without -a, -p and -t: fifo:FILE[,FILE] or fd:N[,N]: count while programs say so",
+	  set_control, 0 },
 	{ 'o', "output", "FILE", "print to FILE", OPTION_TEXT(show.file) },
 	{ 0, "append", NULL, "with -o, add to the end of FILE", OPTION_FLAG(show.append) },
-	{ 0, "log-fd", "N", NULL, set_log_fd, 0 },
+	{ 0, "log-fd", "N", "print to descriptor N, which is open already", set_log_fd, 0 },
 	{ 'v', "verbose", NULL, "also print each event's counter and its control", OPTION_FLAG(show.verbose) },
 	/* Functions are always so. */
 	{ 'n', "show-nr-samples", NULL, NULL, set_nothing, 0 },
