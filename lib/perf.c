@@ -144,8 +144,8 @@ static void place_event(struct __vperfctr_perf *p, struct layout *layout,
 }
 
 /*
- * When a CPU goes offline, its groups lose all events but the first one, which keeps what it has
- * counted.  So a group of one event has another besides, which counts nothing.  One that makes
+ * True if a group needs a second event, which counts nothing.  When a CPU goes offline, its
+ * groups lose all events but the first one, which keeps what it has counted.  A group that makes
  * samples is not read for its counts.
  */
 static bool needs_witness(const struct layout *layout, const struct vperfctr_perf_place *place)

@@ -303,7 +303,7 @@ static __always_inline bool is_plain_member(const struct vperfctr_state *st)
 	return smp_load_acquire(&st->slow) == STATE_SLOW_JOINT;
 }
 
-/* The same, and true if it is stopped. */
+/* True if the state is that, and is stopped. */
 static __always_inline bool is_stopped_plain_member(const struct vperfctr_state *st)
 {
 #ifdef CONFIG_64BIT

@@ -158,7 +158,7 @@ static void interrupt_owner(void *arg)
 		vperfctr_run_call(st, preemptible);
 }
 
-/* True unless the thread neither runs nor waits for a CPU.  See above. */
+/* True if the thread may run or wait for a CPU.  See above. */
 static bool may_run(const struct task_struct *task)
 {
 	if (READ_ONCE(task->on_rq))

@@ -111,7 +111,7 @@ static int take_pfm(struct vperfctr_event *event, const struct pfm_event *pfm,
 	return 0;
 }
 
-/* Say that the counters of a code are unknown: only libpfm4's names tell them. */
+/* True if the code is special, as all are: only libpfm4's names tell the counters of one. */
 static bool is_special(struct vperfctr_event *event)
 {
 	event->unknown = 1;

@@ -46,9 +46,9 @@ static inline const struct perf_event_context *perfctr_perf_context(const struct
 }
 
 /*
- * True for the NMI watchdog's event: of the kernel, and for overflows.  It has no state but
- * the counter and the fields that enable it.  The caller has found it among the events
- * that are pinned to a CPU.
+ * True if the event is the NMI watchdog's: of the kernel, and for overflows.  It has no state but
+ * the counter and the fields that enable it.  The caller has found it among the events that are
+ * pinned to a CPU.
  */
 static inline bool perfctr_is_watchdog(struct perf_event *event)
 {

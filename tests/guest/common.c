@@ -547,7 +547,10 @@ bool is_rt(void)
 	return !uname(&name) && strstr(name.version, "PREEMPT_RT");
 }
 
-/* KCSAN delays accesses by 80 us, to see whether another CPU touches the memory. */
+/*
+ * True if the kernel has KCSAN, which delays accesses by 80 us, to see whether another CPU
+ * touches the memory.
+ */
 bool is_kcsan_kernel(void)
 {
 	struct utsname name;

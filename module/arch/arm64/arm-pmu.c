@@ -133,7 +133,10 @@ static bool is_unsharable(struct perf_event *event)
 	return event->hw.flags & PERFCTR_ARM_USER_READ || has_branch_stack(event);
 }
 
-/* An event that has just been removed is freed after a grace period. */
+/*
+ * True if a CPU has an event of perf's that cannot share counters.  One that has just been
+ * removed is freed after a grace period.
+ */
 static bool has_unsharable(struct arm_pmu *pmu, unsigned int cpu)
 {
 	struct perf_event **events = per_cpu_ptr(pmu->hw_events, cpu)->events;

@@ -34,7 +34,7 @@ void perfctr_arm64_left_open_end(void);
  */
 bool perfctr_arm64_close_left(void);
 
-/* arm-pmu.c: see has_kinds of struct perfctr_driver. */
+/* arm-pmu.c: true if perf has different drivers for the CPUs that are present. */
 bool perfctr_arm64_perf_has_kinds(unsigned int cpu);
 
 #endif /* VPERFCTR_ARM64_H */

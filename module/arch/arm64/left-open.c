@@ -32,7 +32,10 @@ static void close_here(struct work_struct *work)
 	local_irq_restore(flags);
 }
 
-/* A CPU that is offline has no thread, and is cleared before one can count there. */
+/*
+ * True if an online CPU is left open.  One that is offline has no thread, and is cleared before
+ * one can count there.
+ */
 bool perfctr_arm64_reads_left(void)
 {
 	return cpumask_intersects(&left_open, cpu_online_mask);

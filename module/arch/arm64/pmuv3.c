@@ -146,9 +146,9 @@ static bool event_absent(const struct pmu_kind *kind, u16 event)
 }
 
 /*
- * False if the cycle counter goes on while the CPU waits (WFI): on one thread of a core while
- * another one executes, and on Olympus.  The event CPU_CYCLES does not.  Linux counts cycles
- * with an event counter there; see avoid_pmccntr in its arm_pmu.c and arm_pmuv3.c.
+ * True if the cycle counter stands still while the CPU waits (WFI).  It goes on on one thread of
+ * a core while another one executes, and on Olympus; the event CPU_CYCLES does not.  Linux counts
+ * cycles with an event counter there; see avoid_pmccntr in its arm_pmu.c and arm_pmuv3.c.
  */
 static bool counts_cycles(const struct pmu_kind *kind)
 {
@@ -156,9 +156,9 @@ static bool counts_cycles(const struct pmu_kind *kind)
 }
 
 /*
- * False if the registers read as zero and ignore writes, as in guests of some hypervisors that
- * report PMUv3 and do not offer it: counts would be zero.  The kernel has no driver there,
- * so the counter is not in use, and may be written.  It may be counting.
+ * True if the registers hold what is written.  In guests of some hypervisors that report PMUv3
+ * and do not offer it, they read as zero and ignore writes: counts would be zero.  The kernel has
+ * no driver there, so the counter is not in use, and may be written.  It may be counting.
  */
 static bool registers_hold(void)
 {

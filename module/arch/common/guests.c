@@ -140,7 +140,10 @@ void perfctr_guests_admit(void)
 	held = NULL;
 }
 
-/* An event that is made to look would keep a machine from being created at that moment. */
+/*
+ * True if a machine had the counters when they were last asked for.  An event that is made to look
+ * would keep one from being created at that moment.
+ */
 bool perfctr_guests_refused(void)
 {
 	return READ_ONCE(refused);

@@ -165,7 +165,7 @@ static __always_inline void write_counter(u32 map, u32 value)
 	perfctr_write_pmc(pmc_of(map), value);
 }
 
-/* True for POWER11 and 12, too: Linux's drivers of these write the same. */
+/* True if this is a POWER10, 11 or 12: Linux's drivers of these write the same. */
 static bool is_power10(void)
 {
 	return pmu.version == PVR_POWER10 || pmu.version == POWER11 || pmu.version == POWER12;
@@ -176,7 +176,7 @@ static bool is_power9(void)
 	return pmu.version == PVR_POWER9;
 }
 
-/* True for POWER8 and its variants. */
+/* True if this is a POWER8 or a variant of it. */
 static bool is_power8(void)
 {
 	return !is_power9() && !is_power10();

@@ -991,7 +991,10 @@ void perfctr_hide_counts(void)
 	on_each_cpu_cond(counts, hide_here, NULL, 1);
 }
 
-/* The administrator may have opened cycle and instret to all (kernel.perf_user_access). */
+/*
+ * True if user mode may read counters here: the administrator may have opened cycle and instret
+ * to all (kernel.perf_user_access).
+ */
 static bool sbi_user_reads(void)
 {
 	return perfctr_read_scounteren() & ~(SCOUNTEREN_TM | pmu.kept);

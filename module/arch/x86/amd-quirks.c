@@ -18,16 +18,16 @@
 #define EVENT_MERGE		0xfff
 
 /*
- * True for events that count what all cores of the node do.  They go wrong if two cores
- * count them at the same time (BKDG of family 10h, "Performance Monitor Events").
- * Later processors have separate counters for the northbridge.
+ * True if the event counts what all cores of the node do.  It goes wrong if two cores count it at
+ * the same time (BKDG of family 10h, "Performance Monitor Events").  Later processors have
+ * separate counters for the northbridge.
  */
 static bool counts_northbridge(u64 evntsel)
 {
 	return perfctr_amd_family < 0x15 && (evntsel & NB_EVENT) == NB_EVENT;
 }
 
-/* True for events that need a pair of counters, and for the second counter's event. */
+/* True if the event needs a pair of counters, or is the second counter's. */
 static bool needs_merging(u64 evntsel)
 {
 	u64 event = (evntsel & 0xff) | ((evntsel & PERFCTR_AMD_EVENT_HIGH) >> 24);

@@ -97,8 +97,9 @@ static const char *find_registers(unsigned int *nr_pmcs)
 }
 
 /*
- * False in a KVM guest without a PMU: the K7's registers read as 0, and ignore writes.  A
- * counter in use, whose event select is not 0, needs no test and is not disturbed.
+ * True if the registers hold what is written.  In a KVM guest without a PMU, the K7's read as 0,
+ * and ignore writes.  A counter in use, whose event select is not 0, needs no test and is not
+ * disturbed.
  */
 static bool registers_hold(void)
 {

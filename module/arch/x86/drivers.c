@@ -180,7 +180,7 @@ static void exit_x86(void)
 	perfctr_x86_pmi_exit();
 }
 
-/* CR4.PCE is set for all processes under rdpmc=2 in sysfs. */
+/* True if every process may RDPMC here: CR4.PCE is set for all under rdpmc=2 in sysfs. */
 static bool user_reads(void)
 {
 	return perfctr_user_rdpmc();

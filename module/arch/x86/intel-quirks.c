@@ -119,8 +119,8 @@ static void limit_periods(struct perfctr_x86_pmu *pmu, unsigned int model)
 }
 
 /*
- * False for processors of which it is known that they do not raise the interrupt of an overflow
- * again if LVTPC is unmasked before the counter is reloaded: perf does that there.  On Haswell and
+ * True if the processor may raise the interrupt of an overflow again if LVTPC is unmasked before
+ * the counter is reloaded.  Others are known not to: perf unmasks it first there.  On Haswell and
  * later cores, Tremont and later Atoms, it does it last (late_ack, mid_ack).
  */
 static bool raises_again(unsigned int model)

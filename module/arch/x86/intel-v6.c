@@ -62,11 +62,11 @@ static int find_pmus(unsigned int cpu)
 }
 
 /*
- * perf's interrupt handler stops all counters of a claimed CPU, and ours starts them again.
- * It cannot while the workaround of Nehalem uses them.
+ * True if the watchdog's counter can be kept.  perf's interrupt handler stops all counters of a
+ * claimed CPU, and ours starts them again.  It cannot while the workaround of Nehalem uses them.
  *
- * Where the kernel clears no counters at a switch to a process that may RDPMC, cr4-pce.c
- * relies on perf to have no events while counters are reserved.  Here they wait, mapped.
+ * Where the kernel clears no counters at a switch to a process that may RDPMC, cr4-pce.c relies
+ * on perf to have no events while counters are reserved.  Here they wait, mapped.
  */
 static bool can_keep(void)
 {

@@ -217,8 +217,8 @@ static u32 arch_event(u64 evntsel)
 }
 
 /*
- * True for an architectural event that this kind does not have: it would count nothing.  Also if
- * its event selects lack a bit.
+ * True if this is an architectural event that this kind does not have: it would count nothing.
+ * Also if its event selects lack a bit.
  */
 static bool event_absent(const struct vperfctr_info *kind, u64 evntsel)
 {
@@ -251,7 +251,7 @@ static void limit_events(const struct found *f)
 	}
 }
 
-/* False for Zhaoxin's processors, which have the leaf too. */
+/* True if the processor is Intel's: Zhaoxin's have the leaf, too. */
 static bool is_intel(void)
 {
 	u32 max, ebx, ecx, edx;

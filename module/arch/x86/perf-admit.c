@@ -153,7 +153,10 @@ bool perfctr_x86_admit_refuses(struct perf_event *event)
 	       !(event->attr.pinned && perfctr_is_watchdog(event));
 }
 
-/* Only the watchdog's event can be scheduled on a CPU that is not perf's. */
+/*
+ * True if an event is scheduled on the CPU.  Where that is not perf's, it can only be the
+ * watchdog's.
+ */
 static bool has_events_on(unsigned int cpu)
 {
 	const struct pmu *pmu;

@@ -116,8 +116,8 @@ static __always_inline bool perfctr_user_rdpmc(void)
 }
 
 /*
- * LVTPC: the local APIC's entry for the counters' interrupt, on this CPU.  The accesses
- * use the APIC driver's table of functions, as apic_write() is inline and needs static
+ * True if there is LVTPC, the local APIC's entry for the counters' interrupt, on this CPU.  The
+ * accesses use the APIC driver's table of functions, as apic_write() is inline and needs static
  * calls that are not exported.
  */
 static inline bool perfctr_has_lvtpc(void)
@@ -152,19 +152,19 @@ static inline bool perfctr_is_hybrid(void)
 	return boot_cpu_has(X86_FEATURE_HYBRID_CPU);
 }
 
-/* True under a hypervisor that CPUID reports. */
+/* True if CPUID reports a hypervisor. */
 static inline bool perfctr_is_guest(void)
 {
 	return boot_cpu_has(X86_FEATURE_HYPERVISOR);
 }
 
-/* True under a hypervisor that makes an access to a counter an exit.  QEMU's emulator has none. */
+/* True if a hypervisor makes an access to a counter an exit.  QEMU's emulator has none. */
 static inline bool perfctr_exits_to_hypervisor(void)
 {
 	return !hypervisor_is_type(X86_HYPER_NATIVE);
 }
 
-/* True under Xen PV, which traps and emulates register writes. */
+/* True if this is a guest of Xen PV, which traps and emulates register writes. */
 static inline bool perfctr_is_pv_guest(void)
 {
 	return boot_cpu_has(X86_FEATURE_XENPV);

@@ -384,7 +384,7 @@ unsigned int perfctr_intel_probe_extra(unsigned int model, u32 core_type);
 int perfctr_x86_check_extra(const struct vperfctr_ctr *ctr, struct perfctr_cpu_control *control,
 			    const struct vperfctr_info *kind);
 
-/* False if no processor has this event as an extra event: a fast check. */
+/* True if a processor may have this event as an extra event: a fast check. */
 static inline bool perfctr_x86_may_have_extra(const struct vperfctr_ctr *ctr)
 {
 	switch (ctr->evntsel & 0xff) {

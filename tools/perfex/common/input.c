@@ -13,8 +13,8 @@
 #endif
 
 /*
- * True for a pipe that another user has put into a directory: an open may wait for its writer
- * forever.  One without a name is the output of a program that the user has started.
+ * True if this is a pipe that another user has put into a directory: an open may wait for its
+ * writer forever.  One without a name is the output of a program that the user has started.
  */
 static bool may_wait(int found)
 {

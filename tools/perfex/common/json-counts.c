@@ -318,7 +318,7 @@ static int add_line(struct records *records, char *line, const char *name, unsig
 	return 0;
 }
 
-/* Return: true: a whole line is there, or the rest of the file without a line's end */
+/* True if this is a whole line, or the rest of the file without a line's end. */
 static bool is_whole(FILE *f, const char *line)
 {
 	return strchr(line, '\n') || feof(f);

@@ -13,7 +13,7 @@ bool is_terminal(FILE *f)
 	return isatty(fileno(f)) && term && strcmp(term, "dumb");
 }
 
-/* An empty NO_COLOR does not count. */
+/* True if the output has colours.  An empty NO_COLOR does not count. */
 bool has_colours(FILE *f)
 {
 	const char *no_colour = getenv("NO_COLOR");

@@ -203,7 +203,7 @@ static int take_byte(struct gate *gate, char c, gate_read_fn *read, void *arg)
 	return obey(gate, gate->line, read, arg);
 }
 
-/* Return: true if there is input, also at its end. */
+/* True if there is input, also at its end. */
 static bool has_input(int fd)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };

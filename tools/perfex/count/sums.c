@@ -132,7 +132,7 @@ int counts_finish(struct vperfctr *v, const struct vperfctr_control *control, st
 	return err;
 }
 
-/* The TSC is counted from the first instruction on. */
+/* True if anything was counted: the TSC is, from the first instruction on. */
 bool counts_any(const struct counts *c)
 {
 	if (c->without_tsc)

@@ -372,7 +372,10 @@ static bool has_samples(const char *name)
 	return is;
 }
 
-/* The beginning of a pipe can be read only once, and tells what is in it. */
+/*
+ * True if this is a file: the beginning of a pipe, which tells what is in it, can be read only
+ * once.
+ */
 static bool is_file(const char *name)
 {
 	struct stat st;

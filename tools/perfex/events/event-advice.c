@@ -100,7 +100,7 @@ static const char *const tracepoints[] = {
 	"udp", "vmscan", "vsyscall", "workqueue", "writeback", "x86_fpu", "xdp", "xen", "xfs",
 };
 
-/* True for a tracepoint, or one that perf probe makes; group: what is before the colon */
+/* True if this is a tracepoint, or one that perf probe makes; group: what is before the colon */
 static bool is_tracepoint(const char *group, const char *name, const char *colon)
 {
 	size_t i;

@@ -89,7 +89,7 @@ static size_t word_length(const struct parser *parser)
 	return strcspn(parser->p, " \t(),");
 }
 
-/* True, and skip it, if the next word is this one. */
+/* True if the next word is this one, which is skipped then. */
 static bool take_word(struct parser *parser, const char *word)
 {
 	const size_t length = word_length(parser);

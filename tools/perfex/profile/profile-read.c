@@ -748,7 +748,7 @@ static bool begins_with(const char *text, const char *beginning)
 	return !strncmp(text, beginning, strlen(beginning));
 }
 
-/* True for the names of memory that JITs make code in: huge pages, segments of System V, Android's. */
+/* True if this names memory that JITs make code in: huge pages, segments of System V, Android's. */
 static bool is_memory(const char *path)
 {
 	return begins_with(path, "/memfd:") || begins_with(path, "/anon_hugepage") ||

@@ -233,7 +233,7 @@ unsigned int profile_path(const struct profile *p, uint32_t stack, uint32_t *fra
 	return nr;
 }
 
-/* -p and -t: one of them is enough. */
+/* True if the report has this thread: of -p and -t, one is enough. */
 static bool wants_thread(const struct reporting *o, const struct profile *p,
 			 const struct profile_thread *thread)
 {

@@ -446,7 +446,10 @@ static int next_value(const struct perf_records *c, struct values *v, uint64_t *
 	return at ? (int)((struct id *)c->ids.items)[at].event : -1;
 }
 
-/* An attacker's sample could have any number of values, each of which would become a sample. */
+/*
+ * True if no event has two values.  An attacker's sample could have any number of them, each of
+ * which would become a sample.
+ */
 static bool counts_events_once(const struct perf_records *c, struct values v)
 {
 	uint64_t value, id, seen = 0;

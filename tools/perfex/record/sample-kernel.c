@@ -24,7 +24,10 @@ struct symbols {
 	size_t nr, room;
 };
 
-/* An address does not tell: a 64-bit kernel has some code at low ones, such as that of firmware. */
+/*
+ * True if the kernel has 32 bits.  An address does not tell: a 64-bit kernel has some code at low
+ * ones, such as that of firmware.
+ */
 bool kernel_has_32_bits(void)
 {
 	struct utsname name;

@@ -50,7 +50,7 @@ static bool matches_name(const struct profile *p, const struct wanted *w, uint32
 	return !name[len] || (w->match == MATCH_BASE && len && name[len] == '(');
 }
 
-/* "libx.so", "[libx.so]" or the whole path. */
+/* True if the file is the library that is asked for: "libx.so", "[libx.so]" or the whole path. */
 static bool matches_library(const struct profile *p, const struct wanted *w, uint32_t file)
 {
 	char label[300];

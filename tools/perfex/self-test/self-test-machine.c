@@ -388,7 +388,7 @@ struct complaint {
 	char first[300];
 };
 
-/* "vperfctr: CPU 1: counter 0x2 does not count" */
+/* True if the line is as "vperfctr: CPU 1: counter 0x2 does not count". */
 bool is_why_no_start(const struct log_line *line)
 {
 	unsigned int cpu;
@@ -399,8 +399,9 @@ bool is_why_no_start(const struct log_line *line)
 }
 
 /*
- * "vperfctr: perfex (process 324, user 0) counts; perf gets no counters until ...", or "only its own";
- * "vperfctr: perf is refused counters: perfex (process 324, user 0) has them, ..."
+ * True if the line is as "vperfctr: perfex (process 324, user 0) counts; perf gets no counters
+ * until ...", or "only its own"; or as "vperfctr: perf is refused counters: perfex (process 324,
+ * user 0) has them, ...".
  */
 static bool is_holder(const char *line)
 {

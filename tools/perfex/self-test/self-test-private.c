@@ -77,7 +77,10 @@ static bool is_private(const char *line)
 	return false;
 }
 
-/* "RAX: 0000000000000000 RBX: ...", "x29: ...", "GPR00: ...", " gp : ...", "RSP: 0018:ffff..." */
+/*
+ * True if the line is as "RAX: 0000000000000000 RBX: ...", "x29: ...", "GPR00: ...", " gp : ...",
+ * "RSP: 0018:ffff...".
+ */
 static bool has_registers(const char *line)
 {
 	int name = 0, value = 0;
@@ -93,7 +96,7 @@ static bool has_registers(const char *line)
 	return value >= 8 && !*line;
 }
 
-/* "? some_function+0x12/0x340 [module]" */
+/* True if the line is as "? some_function+0x12/0x340 [module]". */
 static bool is_function(const char *line)
 {
 	unsigned int offset, size;

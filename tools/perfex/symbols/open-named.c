@@ -77,7 +77,7 @@ static double cpu_now(void)
 	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-/* Links there are root's: debugging information is found by them. */
+/* True if links there are root's: debugging information is found by them. */
 static bool is_of_root(const char *path)
 {
 	return !strncmp(path, "/usr/", 5) && !strstr(path, "/..");

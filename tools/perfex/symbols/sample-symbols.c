@@ -114,7 +114,7 @@ static const Dwfl_Callbacks callbacks = {
 	.section_address = dwfl_offline_section_address,
 };
 
-/* True for programs and shared libraries; an archive, for instance, cannot be mapped. */
+/* True if this is a program or a shared library; an archive, for instance, cannot be mapped. */
 static bool can_be_mapped(Elf *elf)
 {
 	GElf_Ehdr ehdr;
@@ -462,7 +462,10 @@ static void find_alt(struct module *m)
 	}
 }
 
-/* Earlier versions read the sections that are not compressed. */
+/*
+ * True if libelf can uncompress zstd.  Earlier versions read the sections that are not
+ * compressed.
+ */
 static bool libelf_knows_zstd(void)
 {
 	unsigned int minor;

@@ -259,7 +259,7 @@ int perfctr_p4_check_control(struct perfctr_cpu_control *control)
 
 /* ---- detection -------------------------------------------------------------- */
 
-/* True for the models 0 to 6 of family 15, the only ones.  Sets `cpu_model`. */
+/* True if this is one of the models 0 to 6 of family 15, the only ones.  Sets `cpu_model`. */
 static bool is_p4(void)
 {
 	u32 max, eax, ebx, ecx, edx;
@@ -319,7 +319,7 @@ static bool registers_exist(void)
 	return perfctr_x86_readable(P4_MSR_GLOBAL0) && perfctr_x86_readable(P4_MSR_GLOBAL0 + 1);
 }
 
-/* False under hypervisors whose processor is called a Pentium 4, and has no counters. */
+/* True if there are counters: hypervisors call processors a Pentium 4 that have none. */
 static bool has_counters(void)
 {
 	u64 misc;

@@ -354,8 +354,8 @@ static int report_defect(u32 map, const char *what)
 }
 
 /*
- * False in a guest without a PMU, whose registers read as 0 and ignore writes.  Counters in
- * use need no test, and are not disturbed.
+ * True if the counters keep values.  In a guest without a PMU, their registers read as 0 and
+ * ignore writes.  Counters in use need no test, and are not disturbed.
  */
 static bool keep_values(void)
 {
