@@ -28,7 +28,7 @@ static void find_tracepoint(struct tracepoint *tp, void *unused)
 		switch_tp = tp;
 }
 
-/* Return: 0, or -ENOENT. */
+/* Find the tracepoint, if switches are to be looked at.  Return: 0, or -ENOENT. */
 int vperfctr_switches_init(void)
 {
 	if (!perfctr_remembers)

@@ -472,7 +472,10 @@ static void write_user(u64 value)
 	perfctr_write_selr(0);
 }
 
-/* Return: false if it must stay closed, as KVM will restore what it has saved. */
+/*
+ * Let the thread read counters in user mode.  Return: false if it must stay closed, as KVM will
+ * restore what it has saved.
+ */
 static bool open_user(struct pmu_cpu *cpu)
 {
 	if (perfctr_arm64_user_is_kvms()) {

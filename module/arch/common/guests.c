@@ -89,7 +89,10 @@ void perfctr_guests_exit(void)
 	put_cred(root_cred);
 }
 
-/* Return: an event; -EOPNOTSUPP if there is such a machine; or another error */
+/*
+ * Make an event that keeps such machines from being created.  Return: an event; -EOPNOTSUPP if
+ * there is such a machine; or another error
+ */
 static struct perf_event *create_event(void)
 {
 	struct perf_event_attr attr = {

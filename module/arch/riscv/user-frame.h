@@ -46,7 +46,7 @@ static inline unsigned long perfctr_user_frame(const struct pt_regs *regs)
  */
 #define PERFCTR_USER_REGS	VPERFCTR_RISCV64_REGS
 
-/* Return: VPERFCTR_USER_64. */
+/* Store the registers of user mode.  Return: VPERFCTR_USER_64. */
 static inline u64 perfctr_user_regs(u64 *to, const struct pt_regs *regs)
 {
 	memcpy(to, regs, PERFCTR_USER_REGS * sizeof(u64));

@@ -541,7 +541,7 @@ static struct later *alloc_later(void)
 	return later ?: kmalloc(sizeof(*later), GFP_KERNEL);
 }
 
-/* Return: false if there is no memory. */
+/* Look at the mm later, when a worker does.  Return: false if there is no memory. */
 static bool look_later(struct mm_struct *mm)
 {
 	struct later *later = alloc_later();

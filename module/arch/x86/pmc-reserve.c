@@ -205,7 +205,10 @@ static void restore_cfg(u32 msr, u64 *saved)
 		perfctr_wrmsr_safe(msr, *saved);
 }
 
-/* Return: true if overflows froze the counters. */
+/*
+ * Stop and clear what else perf may have left: freezing, PEBS, its configurations.  Return: true
+ * if overflows froze the counters.
+ */
 static bool unfreeze(void)
 {
 	u64 value, status;

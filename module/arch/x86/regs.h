@@ -40,7 +40,7 @@ static __always_inline u64 perfctr_rdpmc(u32 index)
 	return low | (u64)high << 32;
 }
 
-/* Return: 0, or -EIO if RDPMC faults. */
+/* Read a counter that may not exist; then *value is 0.  Return: 0, or -EIO if RDPMC faults. */
 static inline int perfctr_rdpmc_safe(u32 index, u64 *value)
 {
 	unsigned long low = 0, high = 0;

@@ -53,7 +53,7 @@ static inline unsigned long perfctr_user_frame(const struct pt_regs *regs)
  */
 #define PERFCTR_USER_REGS	VPERFCTR_X86_REGS
 
-/* Return: VPERFCTR_USER_32 or _64. */
+/* Store the registers of user mode.  Return: VPERFCTR_USER_32 or _64. */
 static inline u64 perfctr_user_regs(u64 *to, const struct pt_regs *regs)
 {
 	const u32 words32[] = {

@@ -254,7 +254,10 @@ static const char *find_instead(const char *value)
 	return strcmp(value, "null") ? NULL : "<no value>";
 }
 
-/* Return: 0; -1: the object is no count; -2: there is no memory, or there are too many names. */
+/*
+ * Fill in a record by the fields of an object.  Return: 0; -1: the object is no count; -2: there
+ * is no memory, or there are too many names.
+ */
 static int fill_in(struct records *records, struct count_record *r, const struct field *fields, int nr)
 {
 	const char *event = find_field(fields, nr, "event"), *metric = find_field(fields, nr, "metric");

@@ -35,7 +35,7 @@ struct options {
 	const char *checks;		/* of self-test; NULL: all */
 };
 
-/* Return: 0: do what they say; 1: done, exit successfully; -1: *e */
+/* Parse the command line.  Return: 0: do what they say; 1: done, exit successfully; -1: *e */
 int options_parse(int argc, char **argv, struct options *o, struct error *e);
 
 /* An option of a command. */

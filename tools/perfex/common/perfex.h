@@ -295,7 +295,10 @@ int counts_finish(struct vperfctr *v, const struct vperfctr_control *control, st
 /* True if there is a count to show. */
 bool counts_any(const struct counts *c);
 
-/* Return: 0, or -1 with *e: why the counts are incomplete. */
+/*
+ * Check whether the counts are complete.  Return: 0, or -1 with *e: why the counts are
+ * incomplete.
+ */
 int counts_check(const struct counts *c, struct error *e);
 
 /* True if children are in the sums. */
@@ -556,7 +559,10 @@ int run_await_end(const struct running *run, int *wstatus, struct rusage *usage)
  * will execute it.
  */
 bool left_by_perf(const char *command);
-/* Return: 0, or -1 with *e if perf_event has left the command, or what it started. */
+/*
+ * Check by the times whether perf_event has counted to the end.  Return: 0, or -1 with *e if
+ * perf_event has left the command, or what it started.
+ */
 int run_check_perf(const struct running *run, const struct sums *sums, const struct rusage *usage,
 		   struct error *e);
 
@@ -639,10 +645,16 @@ struct tracee {
 	int signal;		/* signal that stopped it, not yet delivered; or 0 */
 };
 
-/* Return: 0 or -errno; -ESRCH: the thread has ended. */
+/*
+ * Begin to trace the thread, without stopping it.  Return: 0 or -errno; -ESRCH: the thread has
+ * ended.
+ */
 int trace_seize(struct tracee *t);
 void trace_interrupt(const struct tracee *t);
-/* Return: also -EINTR: a (blocked) signal in `set` came; -ETIMEDOUT: it does not stop */
+/*
+ * Wait until the thread stops.  Return: also -EINTR: a (blocked) signal in `set` came;
+ * -ETIMEDOUT: it does not stop
+ */
 int trace_await(struct tracee *t, const sigset_t *set);
 bool trace_is_stopped(const struct tracee *t);
 void trace_release(struct tracee *t);
@@ -900,7 +912,10 @@ int sample(const struct count_options *c, const struct sample_spec *spec,
 int report_samples(FILE *out, const struct reporting *o, struct error *e);
 /* Do what report_samples() does without the limits of work.h, for tests. */
 int report_here(FILE *out, const struct reporting *o, struct error *e);
-/* Return: 0, or -1 with *e if the options of --report have wrong arguments. */
+/*
+ * Check the arguments of --report's options.  Return: 0, or -1 with *e if the options of --report
+ * have wrong arguments.
+ */
 int report_check(const struct reporting *r, struct error *e);
 
 /* Draw the intervals in a file.  Return: 0, or -1 with *e. */
@@ -947,7 +962,10 @@ int doctor(FILE *f, bool json, const char *root, struct error *e);
  */
 int self_test(const char *names, FILE *out, enum style style, const char *report,
 	      struct error *e);
-/* Return: 0, or -1 with *e if one of the names is not that of a check. */
+/*
+ * Check the names of the checks that are asked for.  Return: 0, or -1 with *e if one of the names
+ * is not that of a check.
+ */
 int self_test_parse(const char *names, struct error *e);
 void self_test_list(FILE *f);
 /* Print what the kernel tells of the machine, also without the module. */

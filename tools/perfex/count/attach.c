@@ -127,7 +127,7 @@ static void read_name(struct thread *t)
 	fclose(f);
 }
 
-/* Return: 1: traced from now on; 0: it has ended; -1: *e */
+/* Trace a thread from now on.  Return: 1: traced from now on; 0: it has ended; -1: *e */
 static int seize_thread(struct session *s, pid_t tid, struct error *e)
 {
 	struct thread *t = new_thread(s, tid);
@@ -523,7 +523,10 @@ static int attach_perf(struct session *s, const struct target *target, struct er
 
 /* ---- all targets -------------------------------------------------------------------- */
 
-/* Return: 1: the module cannot; -1: *e */
+/*
+ * Attach to the processes, then to the threads that are in none of them.  Return: 1: the module
+ * cannot; -1: *e
+ */
 static int attach_all(struct session *s, struct error *e)
 {
 	unsigned int i, pass;

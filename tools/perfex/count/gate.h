@@ -24,7 +24,10 @@ struct gate {
 	struct sums *left_out;
 };
 
-/* Return: 0, or -1 with *e.  gate_close() ends what was begun in both cases. */
+/*
+ * Begin what opens and closes the gate: a delay, or commands.  Return: 0, or -1 with *e.
+ * gate_close() ends what was begun in both cases.
+ */
 int gate_open(struct gate *gate, const struct stat_options *o, unsigned int nrparts,
 	      struct error *e);
 void gate_close(struct gate *gate);

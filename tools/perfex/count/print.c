@@ -189,7 +189,7 @@ static void print_row(const struct table *t, const char *count, const char *name
 	fprintf(t->f, "%s\n", t->plain);
 }
 
-/* Return: in percent; negative: there is one run. */
+/* Return the deviation of the mean of several runs, in percent; negative: there is one run. */
 static double deviation_of(const struct series *series, const struct spread *spread)
 {
 	return series ? spread_percent(spread) : -1;
@@ -848,7 +848,10 @@ static void metric_column(struct column *c, const struct printing *p, const stru
 	c->any = sums && metric_value(m, p->events, sums, &c->value);
 }
 
-/* Return: false: there is no i-th one; *c: without a name if it is no column */
+/*
+ * Find the i-th column: events, then metrics.  Return: false: there is no i-th one; *c: without a
+ * name if it is no column
+ */
 static bool find_column(struct column *c, const struct printing *p, const struct sums *sums,
 			double elapsed, unsigned int i)
 {

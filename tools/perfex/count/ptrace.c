@@ -143,7 +143,10 @@ void trace_interrupt(const struct tracee *t)
 	ptrace(PTRACE_INTERRUPT, t->tid, 0, 0);
 }
 
-/* Return: 1: it has stopped or ended, see *info; 0: neither; -ESRCH: it is gone. */
+/*
+ * Look whether the thread has stopped or ended, and leave its status to be waited for.  Return:
+ * 1: it has stopped or ended, see *info; 0: neither; -ESRCH: it is gone.
+ */
 static int look_at_tracee(const struct tracee *t, siginfo_t *info)
 {
 	int ret;

@@ -65,7 +65,10 @@ static int send_message(int sock, struct message *m, int fd)
 	return sendmsg(sock, &msg, MSG_NOSIGNAL) < 0 ? -errno : 0;
 }
 
-/* Return: false if the other end is closed.  *fd is -1 if no descriptor came. */
+/*
+ * Receive a message, and perhaps a descriptor.  Return: false if the other end is closed.  *fd is
+ * -1 if no descriptor came.
+ */
 static bool receive_message(int sock, struct message *m, int *fd)
 {
 	struct iovec iov = { m, sizeof(*m) };

@@ -181,7 +181,10 @@ static const struct {
 	{ "branch-load-misses", "branch-misses" },
 };
 
-/* Return: false: the processor does not have it, or a name is too long. */
+/*
+ * Try the name with what follows perf's name.  Return: false: the processor does not have it, or
+ * a name is too long.
+ */
 static bool try_name(struct vperfctr_event *event, const char *name, const char *rest,
 		     const struct vperfctr_info *info)
 {

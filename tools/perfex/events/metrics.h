@@ -52,7 +52,10 @@ int metrics_detail(struct metrics *metrics, unsigned int level, struct events *e
 const char *metric_name(const struct metric *metric);
 const char *metric_unit(const struct metric *metric);
 
-/* Return: false if there is no value, as it would be a division by zero. */
+/*
+ * Compute a metric from the counts.  Return: false if there is no value, as it would be a
+ * division by zero.
+ */
 bool metric_value(const struct metric *metric, const struct events *events,
 		  const struct sums *sums, double *value);
 

@@ -23,7 +23,10 @@ struct refusals {
 struct error;
 struct events;
 
-/* Return: 0, or -1 with *e if there is no memory. */
+/*
+ * Add an event that is refused, which stands before event `before`.  Return: 0, or -1 with *e if
+ * there is no memory.
+ */
 int refusals_add(struct refusals *r, unsigned int before, enum refusal how, const char *name,
 		 const char *why, struct error *e);
 void refusals_free(struct refusals *r);

@@ -40,7 +40,10 @@ const char *events_time(unsigned int i, struct vperfctr_event *event)
 	return times[i].description;
 }
 
-/* Return: false: it is no time.  In perf, modes change nothing about it. */
+/*
+ * Find an event that is a time, such as duration_time.  Return: false: it is no time.  In perf,
+ * modes change nothing about it.
+ */
 static bool find_time(struct vperfctr_event *event, const char *name)
 {
 	const size_t length = strcspn(name, ":");

@@ -487,7 +487,7 @@ static void put_events(struct writer *x)
 	}
 }
 
-/* Return: false: the file has no such feature */
+/* Write a feature of the file.  Return: false: the file has no such feature */
 static bool put_feature(struct writer *x, unsigned int feature)
 {
 	const struct profile_host *host = &x->p->host;

@@ -8,7 +8,7 @@
 
 struct expander;
 
-/* Return: NULL: there is no library, or no memory */
+/* Begin to expand what is compressed by zstd.  Return: NULL: there is no library, or no memory */
 struct expander *expander_open(void);
 
 struct expanding {

@@ -476,7 +476,10 @@ static int convert_record(struct converter *c, const struct perf_event_header *h
 	}
 }
 
-/* Return: 1: all records are there; 0: the file was cut off; -1: *e */
+/*
+ * Convert all records of the file.  Return: 1: all records are there; 0: the file was cut off;
+ * -1: *e
+ */
 static int convert_records(struct converter *c, struct error *e)
 {
 	uint64_t end = c->h.records.offset + c->h.records.size;

@@ -128,7 +128,7 @@ static int fail_damaged(struct error *e, const struct reader *in, const char *wh
 	return fail_with(e, "'%s' is damaged: %s at byte %" PRIu64, in->name, what, in->at);
 }
 
-/* Return: 1: read; 0: the file ends before; -1: *e */
+/* Read len bytes.  Return: 1: read; 0: the file ends before; -1: *e */
 static int read_input(struct reader *in, void *buf, size_t len, struct error *e)
 {
 	if (fread(buf, 1, len, in->f) == len) {
@@ -656,7 +656,10 @@ static int make_room(struct reader *in, size_t len, struct error *e)
 	return in->record ? 0 : fail_memory(e);
 }
 
-/* Return: 1: there may be more; 0: the file ends, perhaps within a record; -1: *e */
+/*
+ * Read the next record, and keep what it says.  Return: 1: there may be more; 0: the file ends,
+ * perhaps within a record; -1: *e
+ */
 static int read_record(struct reader *in, struct error *e)
 {
 	struct record r;
@@ -996,7 +999,7 @@ static uint64_t find_jit_code(struct reader *in, const struct mappings *mappings
 	return jit_dump_place(p->dumps[dump - 1].dump, ip, tsc, p->clocks, p->nrclocks);
 }
 
-/* Return: 0: no memory */
+/* Find the location of an address in these mappings, at a time.  Return: 0: no memory */
 static uint32_t find_location(struct reader *in, const struct mappings *mappings, uint64_t ip,
 			      uint64_t tsc)
 {

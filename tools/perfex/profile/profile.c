@@ -94,7 +94,7 @@ static uint32_t add_frame(struct profile *p, const struct profile_frame *frame)
 	return add_item(&p->frames, sizeof(*frame), sizeof(*frame), frame);
 }
 
-/* Return: false: no memory */
+/* Add a sample to those that are the same but for their times.  Return: false: no memory */
 static bool add_same(struct profile *p, const struct profile_sample *sample)
 {
 	uint32_t i = add_item(&p->same, sizeof(*sample), offsetof(struct profile_sample, nr),
@@ -451,7 +451,10 @@ struct places {
 	struct hash_table texts;
 };
 
-/* Return: NULL: no memory */
+/*
+ * Find what is known of a name or path of this file, or begin to know it.  Return: NULL: no
+ * memory
+ */
 static struct text *find_text(struct places *places, uint32_t file, const char *text, bool name)
 {
 	const struct text key = { .text = text, .file = file, .name = name };
@@ -465,7 +468,7 @@ static struct text *find_text(struct places *places, uint32_t file, const char *
 	return i ? (struct text *)places->texts.items + i : NULL;
 }
 
-/* Return: 0: no memory */
+/* Find the string that stands for a text, as it can be printed.  Return: 0: no memory */
 static uint32_t string_of_text(struct places *places, uint32_t file, const char *text, bool name)
 {
 	struct text *known = find_text(places, file, text, name);

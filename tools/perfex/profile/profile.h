@@ -243,7 +243,11 @@ void profile_sort_kernel(struct profile *p);
 /* The location of an address in the kernel: all that has no name is one. */
 uint32_t profile_kernel_location(struct profile *p, uint64_t address);
 
-/* *stack: the caller's; it becomes the number of the longer path.  Return: false: no memory */
+/*
+ * Add a call to a call path.
+ * *stack: the caller's; it becomes the number of the longer path
+ * Return: false: no memory
+ */
 bool profile_call(struct profile *p, uint32_t *stack, uint32_t location);
 bool profile_add_sample(struct profile *p, const struct profile_sample *sample);
 /* No more samples come. */

@@ -13,7 +13,10 @@
  */
 uint32_t tree_max_nodes = 1U << 23;
 
-/* Return: 1; 0: there is no such node, and the tree is full; -1: no memory */
+/*
+ * Add the weight to the child of *node that has this name, which becomes *node.  Return: 1; 0:
+ * there is no such node, and the tree is full; -1: no memory
+ */
 static int add_node(struct tree *t, uint32_t *node, uint32_t file, uint32_t name, uint64_t weight)
 {
 	struct tree_node key = { .parent = *node, .file = file, .name = name };

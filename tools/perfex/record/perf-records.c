@@ -484,7 +484,10 @@ static void write_samples(struct perf_records *c, const struct perf_event_attr *
 	}
 }
 
-/* Return: false: the sample is of a virtual machine, or damaged */
+/*
+ * Convert a sample of perf's to one of perfex's.  Return: false: the sample is of a virtual
+ * machine, or damaged
+ */
 static bool convert_sample(struct perf_records *c, const struct perf_event_header *h, struct bytes b)
 {
 	struct record_sample *s = &c->sample.s;

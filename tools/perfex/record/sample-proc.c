@@ -124,7 +124,7 @@ static FILE *open_proc(uint32_t pid, const char *name)
 	return fopen(path, "re");
 }
 
-/* Return: 0, or -1: out of memory. */
+/* Write the mappings of code of a process.  Return: 0, or -1: out of memory. */
 static int read_mappings(struct recording *rec, struct process *p)
 {
 	struct mappings now = { 0 };

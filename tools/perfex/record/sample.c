@@ -491,7 +491,10 @@ static int choose_clock(struct choice *c, const struct kinds *kinds, struct erro
 	return 0;
 }
 
-/* Return: 0 if CPUs of these kinds can count and sample the events. */
+/*
+ * Choose the events, and check that they can be sampled.  Return: 0 if CPUs of these kinds can
+ * count and sample the events.
+ */
 static int choose_events(const struct kinds *kinds, void *arg, struct error *e)
 {
 	struct choice *c = arg;
@@ -668,7 +671,7 @@ static void write_head(struct recorder *r)
 		fprintf(stderr, "perfex: samples by perf_event: %s\n", r->module->text);
 }
 
-/* Return: 0 if all is in the file, or -1 with *e. */
+/* Write the last record, with the sums.  Return: 0 if all is in the file, or -1 with *e. */
 static int write_end(struct recorder *r, const struct sums *sums, double elapsed, struct error *e)
 {
 	const struct choice *c = r->choice;

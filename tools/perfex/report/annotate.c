@@ -66,7 +66,10 @@ static bool matches_library(const struct profile *p, const struct wanted *w, uin
 		!strncmp(label + 1, w->library, len - 2));
 }
 
-/* Return: 1: the function itself; 2: it is inlined there; 0: neither */
+/*
+ * Find whether a location is of the function that is asked for.  Return: 1: the function itself;
+ * 2: it is inlined there; 0: neither
+ */
 static int match_location(const struct profile *p, const struct wanted *w, uint32_t location)
 {
 	uint32_t i, nr = location_of(p, location)->nrframes;

@@ -16,7 +16,7 @@ struct neighbour {
 	uint64_t weight;
 };
 
-/* Return: false: no memory */
+/* Add a line, whose text becomes the view's.  Return: false: no memory */
 static bool add_line(struct view *v, const struct viewed *opens, char *text)
 {
 	struct view_line *lines;

@@ -246,7 +246,7 @@ static void search(struct browser *b)
 	b->message = " There is no such line.";
 }
 
-/* Return: 1: go on; 0: end; -1 with *e */
+/* Do what a key says.  Return: 1: go on; 0: end; -1 with *e */
 static int handle(struct browser *b, int key, struct error *e)
 {
 	int err = 0;

@@ -85,7 +85,7 @@ static size_t read_line(char **line, size_t *room, FILE *f, int64_t most)
 	return len;
 }
 
-/* Return: false: it is too large; then there are no lines. */
+/* Read the lines of a source file.  Return: false: it is too large; then there are no lines. */
 static bool read_lines(struct source_file *s, FILE *f, int64_t *left)
 {
 	const int64_t before = *left;

@@ -96,7 +96,7 @@ void add_counter(struct counting *c, struct vperfctr_ctr ctr, uint64_t period);
 unsigned int add_instructions(struct self_test *t, const struct vperfctr_info *kind,
 			      struct counting *c);
 void init_counting(struct counting *c, const struct vperfctr_info *kind);
-/* Return: 0, or -1 with *e: why counting cannot be started. */
+/* Try to start counting.  Return: 0, or -1 with *e: why counting cannot be started. */
 int try_counting(struct counting *c, struct error *e);
 /* Start counting.  If that fails, skip the check: the check "start" reports the failure. */
 void start_counting(struct self_test *t, struct counting *c);
@@ -146,7 +146,10 @@ struct msr {
 
 /* The register that enables all counters of a CPU, or 0. */
 uint64_t enabling_register(const struct self_test *t, unsigned int cpu);
-/* Return: 0 or -errno; -ENOENT: there is no msr driver; -EIO: there is no such register. */
+/*
+ * Read a register of a CPU by the msr driver.  Return: 0 or -errno; -ENOENT: there is no msr
+ * driver; -EIO: there is no such register.
+ */
 int read_msr(unsigned int cpu, uint32_t address, uint64_t *value);
 /* The version of what a report says, which is its first line. */
 #define REPORT_FORMAT	2

@@ -42,7 +42,7 @@ struct leaf {
 	unsigned int eax, ebx, ecx, edx;
 };
 
-/* Return: false if this CPU has no such leaf. */
+/* Read a leaf of CPUID.  Return: false if this CPU has no such leaf. */
 static bool get_leaf(uint32_t leaf, uint32_t subleaf, struct leaf *l)
 {
 	l->leaf = leaf;

@@ -113,7 +113,10 @@ static int refuse_for_perf(struct choice *choice, const struct error *module, st
 	return 0;
 }
 
-/* Return: 0 if perf_event counts the first nr events of a group at once, or -errno with *why. */
+/*
+ * Try to open the first events of a group by perf_event.  Return: 0 if perf_event counts the
+ * first nr events of a group at once, or -errno with *why.
+ */
 static int try_group(const struct events *events, unsigned int nr, unsigned int group,
 		     struct vperfctr_why *why)
 {

@@ -105,7 +105,7 @@ struct ticks {
 	struct error failed;	/* why the last file for Prometheus was not written; or no text */
 };
 
-/* Return: 0, or -1 with *e. */
+/* Begin intervals: their gate, and the file for Prometheus.  Return: 0, or -1 with *e. */
 int ticks_open(struct ticks *t, const struct stat_options *o, struct printing *p,
 	       const struct cpus *cpus, struct error *e);
 void ticks_close(struct ticks *t);

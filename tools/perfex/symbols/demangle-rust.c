@@ -110,7 +110,7 @@ static uint64_t read_base62(struct name *n)
 	return value + 1;
 }
 
-/* Return: 0 without one. */
+/* Read the number that tells names apart which are otherwise equal.  Return: 0 without one. */
 static uint64_t read_disambiguator(struct name *n)
 {
 	return take_if(n, 's') ? read_base62(n) + 1 : 0;
@@ -160,7 +160,10 @@ static void follow(struct name *n, void (*read)(struct name *n))
 	n->at = back;
 }
 
-/* Return: false: there are too many parts within parts, or steps. */
+/*
+ * Begin a part of a name.  The caller ends it by nesting--.  Return: false: there are too many parts within
+ * parts, or steps.
+ */
 static bool enter(struct name *n)
 {
 	if (n->nesting == MAX_NESTING || n->steps == MAX_STEPS)

@@ -28,7 +28,7 @@ static struct {
 	typeof(&cs_insn_group) insn_group;
 } capstone;
 
-/* Return: false: the library is not there. */
+/* Load the library at the first use.  Return: false: the library is not there. */
 static bool load(void)
 {
 	static const struct library_symbol symbols[] = {

@@ -54,7 +54,7 @@ static bool read_at(int fd, void *to, size_t size, uint64_t at)
 	return at <= INT64_MAX && pread(fd, to, size, (off_t)at) == (ssize_t)size;
 }
 
-/* Return: false: this is no ELF file */
+/* Read the file's header.  Return: false: this is no ELF file */
 static bool read_header(struct head *h)
 {
 	union {

@@ -337,7 +337,7 @@ static bool read_lines(struct jit_dump *d, uint64_t end)
 	return ok;
 }
 
-/* Return: false: there are no more */
+/* Read the next record of the file.  Return: false: there are no more */
 static bool read_record(struct jit_dump *d)
 {
 	uint64_t end = d->at;

@@ -134,8 +134,8 @@ static bool add_symbol(struct jit_symbols *s, const struct symbol *symbol)
 }
 
 /*
- * Return: false: with a line without an end, as a hole is, it is no map of functions.  Longer names
- * are not shortened, as two could become one.
+ * Read the map of functions.  Return: false: with a line without an end, as a hole is, it is no
+ * map of functions.  Longer names are not shortened, as two could become one.
  */
 static bool read_map(struct jit_symbols *s, FILE *f)
 {

@@ -20,7 +20,7 @@ struct jit_symbols *jit_symbols_read(uint32_t pid, uint32_t inner_pid, uint32_t 
 const struct work *jit_symbols_work(const struct jit_symbols *s);
 /* Return: the function's name, or NULL. */
 const char *jit_symbols_find(struct jit_symbols *s, uint64_t address);
-/* Return: false: there is no function. */
+/* Find the code of the function that has the address.  Return: false: there is no function. */
 bool jit_symbols_code(struct jit_symbols *s, uint64_t address, struct code *code);
 void jit_symbols_free(struct jit_symbols *s);
 

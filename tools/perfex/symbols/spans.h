@@ -23,7 +23,7 @@ struct spans {
 	uint64_t visited;	/* by all calls: for tests */
 };
 
-/* Return: false: no memory */
+/* Add a span, whose last address is `last`.  Return: false: no memory */
 bool spans_add(struct spans *s, uint64_t start, uint64_t last, uint32_t number);
 
 /* Put them in order: by their start, and if it is the same, by their number. */

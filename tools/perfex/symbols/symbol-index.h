@@ -11,7 +11,10 @@
 
 struct symbol_index;
 
-/* Return: NULL: no memory, or libdwfl knows more than the symbols' values */
+/*
+ * Make an index of the module's symbols.  Return: NULL: no memory, or libdwfl knows more than the
+ * symbols' values
+ */
 struct symbol_index *symbol_index_make(Dwfl_Module *mod);
 
 /*

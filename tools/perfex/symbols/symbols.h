@@ -36,7 +36,10 @@ struct file_description {
 void modules_use_directory(const char *directory);
 const char *modules_directory(void);
 
-/* Return: false: there is no such directory, or the path is too long. */
+/*
+ * Write the path below the directory of modules_use_directory().  Return: false: there is no such
+ * directory, or the path is too long.
+ */
 bool below_directory(const char *path, char *there, size_t size);
 
 /*
@@ -46,7 +49,10 @@ bool below_directory(const char *path, char *there, size_t size);
 struct module *module_open_file(const char *path, const struct file_description *file,
 				struct error *e);
 
-/* Return: NULL: there are no symbols, or the vDSO is not that of the running kernel. */
+/*
+ * Open the running kernel's vDSO.  Return: NULL: there are no symbols, or the vDSO is not that of
+ * the running kernel.
+ */
 struct module *module_open_vdso(uint64_t size);
 struct jit_symbols;
 struct jit_dump;
@@ -148,7 +154,7 @@ struct elf_head {
 
 #define NO_ELF	"it is no ELF file"
 
-/* Return: false: it is no ELF file, or cannot be read. */
+/* Read the head of an ELF file.  Return: false: it is no ELF file, or cannot be read. */
 bool elf_head_read(int fd, struct elf_head *head);
 
 /* Open the file of this description.  Return: -1: it is not there, or another file is */

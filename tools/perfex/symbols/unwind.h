@@ -37,7 +37,7 @@ struct thread_state {
 
 struct unwinder;
 
-/* Return: NULL: no memory. */
+/* Make an unwinder.  Return: NULL: no memory. */
 struct unwinder *unwinder_new(void);
 void unwinder_free(struct unwinder *u);
 

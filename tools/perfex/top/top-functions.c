@@ -116,7 +116,10 @@ static int print_moment(void *arg, struct error *e)
 	return err;
 }
 
-/* Return: does not.  The parent gets the status, and why it has failed. */
+/*
+ * Take samples in a child, and end it.  Return: does not.  The parent gets the status, and why it
+ * has failed.
+ */
 static void record_child(pid_t parent, const struct count_options *counting,
 			 const struct sample_spec *spec, int fd, double seconds, struct error *told)
 {

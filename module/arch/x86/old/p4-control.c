@@ -400,7 +400,7 @@ static bool find_event(unsigned int i, u64 *cccr, u64 *escr)
 	return i >= 12 || (i < 4 && i != 1);
 }
 
-/* Return: false if the counter counts nothing although it should. */
+/* True if the counter counts, or no event is known that it should count now. */
 static bool counter_counts(unsigned int i)
 {
 	u64 cccr, escr, now = 0;

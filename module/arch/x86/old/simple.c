@@ -243,7 +243,10 @@ void perfctr_x86_simple_suspend(struct perfctr_cpu_state *state)
 		clear_used(state);
 }
 
-/* Return: false if this CPU has failed: an NMI may have halted it, and cleared `ready`. */
+/*
+ * Mark this prepared CPU as one that holds counters.  Return: false if this CPU has failed: an
+ * NMI may have halted it, and cleared `ready`.
+ */
 static bool begin_holding(struct perfctr_x86_simple_cpu *cpu)
 {
 	WRITE_ONCE(cpu->ready, READY);
