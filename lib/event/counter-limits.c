@@ -281,7 +281,7 @@ uint64_t __vperfctr_intel_counters(const struct processor *p, uint64_t code)
 	uint64_t counters;
 	unsigned int i;
 
-	/* The lists' events with UMASK2 are left out, and EQ is of a newer edition. */
+	/* counter-lists.h has no events with UMASK2, nor with EQ, which is of a later edition. */
 	if (!p->list || code & (EVNTSEL_UMASK2 | EVNTSEL_EQ))
 		return 0;
 	l = find_list(p);

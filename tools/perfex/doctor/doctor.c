@@ -15,7 +15,7 @@
 #include "json.h"
 #include "perfex.h"
 
-/* Does this machine have counters? */
+/* Whether this machine has counters. */
 enum counters { UNKNOWN, COUNTERS, NO_COUNTERS };
 
 struct doctor {
@@ -463,7 +463,7 @@ static bool is_virtual(const struct doctor *d)
 	return false;
 }
 
-/* Without the module: does the kernel's own driver have counters? */
+/* Find whether the kernel's own driver has counters, where there is no module. */
 static enum counters ask_kernel(const struct doctor *d)
 {
 	/* x86; hybrid x86; names of arm64 begin with the second group. */

@@ -161,8 +161,8 @@ static void follow(struct name *n, void (*read)(struct name *n))
 }
 
 /*
- * Begin a part of a name.  The caller ends it by nesting--.  Return: false: there are too many parts within
- * parts, or steps.
+ * Begin a part of a name.  The caller ends it by nesting--.  Return: false: there are too many
+ * parts within parts, or steps.
  */
 static bool enter(struct name *n)
 {

@@ -514,7 +514,10 @@ static unsigned int find_calls(struct unwinder *u, const struct code_mappings *m
 		do
 			dwfl_getthread_frames(u->set->dwfl, TID, add_frame, u);
 		while (u->again && ++restarts < max);
-	/* libdw says so, too, where it has found no caller. */
+	/*
+	 * libdw also calls the last address interrupted where it has found no caller: take back what
+	 * was added to it.
+	 */
 	if (u->nr && u->interrupted)
 		to[u->nr - 1]--;
 	return u->nr;
