@@ -29,7 +29,7 @@ struct vperfctr_cpus_holder {
 int vperfctr_get_cpu_hardware(struct vperfctr_cpus_holder *holder, perfctr_ihandler *ihandler);
 void vperfctr_release_cpu_hardware(struct vperfctr_cpus_holder *holder);
 
-/* switches.c */
+/* guest-switches.c */
 int vperfctr_switches_init(void);
 int vperfctr_watch_switches(void);
 void vperfctr_unwatch_switches(void);
