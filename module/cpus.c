@@ -4,7 +4,7 @@
  *
  * A set of CPUs has a slot for each: a state that is resumed on its CPU, and stays so until
  * the counting ends.  No thread's state with counters exists meanwhile, as
- * hardware.c gives the counters either to threads or to sets.  So context switches leave a
+ * reservation.c gives the counters either to threads or to sets.  So context switches leave a
  * slot's counters alone, and have no code for them.
  *
  * Calls start, stop and sample the slots by interrupts of their CPUs.  CPUs that come and go

@@ -11,7 +11,7 @@ struct cred;
 struct pid;
 struct vperfctr_state;
 
-/* hardware.c */
+/* reservation.c */
 void vperfctr_hardware_exit(void);
 int vperfctr_may_get_hardware(void);
 int vperfctr_get_hardware(struct vperfctr_state *st);
