@@ -59,7 +59,7 @@ static int __init vperfctr_init(void)
 	err = vperfctr_switches_init() ?: vperfctr_probes_init();
 	if (err)
 		goto no_probes;
-	vperfctr_cpu_events_init();
+	vperfctr_cpu_lost_init();
 	err = vperfctr_page_init();
 	if (err)
 		goto no_page;
@@ -74,7 +74,7 @@ static int __init vperfctr_init(void)
 no_dev:
 	vperfctr_page_exit();
 no_page:
-	vperfctr_cpu_events_exit();
+	vperfctr_cpu_lost_exit();
 	vperfctr_probes_exit();
 no_probes:
 	vperfctr_thread_exit();
@@ -92,7 +92,7 @@ static void __exit vperfctr_exit(void)
 {
 	misc_deregister(&vperfctr_dev);
 	vperfctr_page_exit();
-	vperfctr_cpu_events_exit();
+	vperfctr_cpu_lost_exit();
 	vperfctr_hardware_exit();
 	vperfctr_probes_exit();
 	vperfctr_thread_exit();

@@ -52,9 +52,9 @@ bool vperfctr_is_alone(int cpu);
 int vperfctr_probes_init(void);
 void vperfctr_probes_exit(void);
 
-/* cpu-events.c */
-void vperfctr_cpu_events_init(void);
-void vperfctr_cpu_events_exit(void);
+/* cpu-lost.c */
+void vperfctr_cpu_lost_init(void);
+void vperfctr_cpu_lost_exit(void);
 
 /* joint.c */
 int vperfctr_joint_init(void);

@@ -2,7 +2,7 @@
 /*
  * Operations on a struct perfctr_cpu_state that are the same on all processors: controls, sums
  * and overflows of states whose counters are suspended.  For drivers without faster ones, there
- * are also operations on running states.  cpu-events.c handles a suspend of the system.
+ * are also operations on running states.  cpu-lost.c handles a suspend of the system.
  */
 #include <linux/atomic.h>
 #include <linux/bitops.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Events of a CPU that concern the states of threads and the counting of CPUs: the driver refuses
- * the CPU, and the system is suspended to RAM.
+ * A CPU is lost to the states of threads and to the counting of CPUs: the driver refuses it, or the
+ * system is suspended to RAM.
  */
 #include <linux/irq_work.h>
 #include <linux/kernel.h>
@@ -73,13 +73,13 @@ static const struct syscore_ops syscore_ops = {
 
 static struct syscore syscore = { .ops = &syscore_ops };
 
-void __init vperfctr_cpu_events_init(void)
+void __init vperfctr_cpu_lost_init(void)
 {
 	perfctr_cpu_set_refusal(refuse_cpu);
 	register_syscore(&syscore);
 }
 
-void vperfctr_cpu_events_exit(void)
+void vperfctr_cpu_lost_exit(void)
 {
 	unregister_syscore(&syscore);
 }
