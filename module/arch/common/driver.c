@@ -17,7 +17,7 @@
 #include <linux/string.h>
 
 #include "driver.h"
-#include "guests.h"
+#include "mediated-guests.h"
 #include "regs.h"	/* in arch/ARCH */
 
 const struct perfctr_driver *perfctr_driver;

@@ -22,7 +22,7 @@
 #include "../../compat/workqueue.h"
 #include "driver.h"
 #include "find-pmu.h"
-#include "guests.h"
+#include "mediated-guests.h"
 
 /*
  * One for each kind of CPU.  They stay registered as long as the kernel runs.  Changed as CPUs come

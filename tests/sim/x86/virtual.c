@@ -7,8 +7,8 @@
 #include <stdlib.h>
 
 #include "hardware.h"
+#include "mediated-guests.h"
 #include "scenarios.h"
-#include "guests.h"
 
 static struct pmu *guard;		/* of the module */
 static unsigned int nr_machines, nr_guards;

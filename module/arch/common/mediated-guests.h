@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Virtual machines that have the counters themselves: see guests.c. */
-#ifndef VPERFCTR_GUESTS_H
-#define VPERFCTR_GUESTS_H
+/* Virtual machines that have the counters themselves: see mediated-guests.c. */
+#ifndef VPERFCTR_MEDIATED_GUESTS_H
+#define VPERFCTR_MEDIATED_GUESTS_H
 
 #include <linux/types.h>
 
@@ -45,4 +45,4 @@ static inline bool perfctr_guests_refused(void)
 }
 #endif
 
-#endif /* VPERFCTR_GUESTS_H */
+#endif /* VPERFCTR_MEDIATED_GUESTS_H */

@@ -24,7 +24,7 @@
 #include <linux/sched/task.h>
 #include <linux/smp.h>
 
-#include "guests.h"
+#include "mediated-guests.h"
 
 #ifdef CONFIG_PERF_GUEST_MEDIATED_PMU
 
