@@ -518,7 +518,7 @@ bool perfctr_x86_pce_is_suspect(void);
 int perfctr_x86_pce_init(void);
 void perfctr_x86_pce_exit(void);
 
-/* Begin and end to report virtual machines whose counters stand still: see kvm.c. */
+/* Begin and end to report virtual machines whose counters stand still: see kvm-report.c. */
 void perfctr_x86_kvm_init(void);
 void perfctr_x86_kvm_exit(void);
 

@@ -491,7 +491,7 @@ unsigned int sim_looks_for_forgotten(void)
 	return sim_walks_of_processes;
 }
 
-/* ---- in place of kvm.c ---------------------------------------------------------------------- */
+/* ---- in place of kvm-report.c --------------------------------------------------------------- */
 
 void perfctr_x86_kvm_init(void)
 {
