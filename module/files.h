@@ -18,7 +18,7 @@ struct task_struct *vperfctr_get_thread(s32 tid);
 int vperfctr_check_vma(struct vm_area_struct *vma);
 int vperfctr_map_ring(struct vperfctr_state *st, struct vm_area_struct *vma);
 
-/* ioctl.c */
+/* device-calls.c */
 struct vperfctr_state *vperfctr_make_opened(const struct vperfctr_open *req, struct file **file);
 long vperfctr_dev_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
 
