@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The ioctls of the device: INFO, CPUS, CPUS_FORBIDDEN, KIND_CPUS and OPEN.  ATTACH is in attach.c,
- * OPEN_CPUS in cpus.c.  Those of a state are in file.c.
+ * OPEN_CPUS in cpus.c.  Those of a state are in state-file.c.
  */
 #include <linux/build_bug.h>
 #include <linux/cpumask.h>

@@ -11,7 +11,7 @@ struct vm_area_struct;
 struct vperfctr_open;
 struct vperfctr_state;
 
-/* file.c */
+/* state-file.c */
 struct file *vperfctr_file(struct vperfctr_state *st);
 int vperfctr_open_found(struct vperfctr_state *st, int fd);
 struct task_struct *vperfctr_get_thread(s32 tid);
