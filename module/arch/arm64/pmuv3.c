@@ -146,8 +146,8 @@ static bool event_absent(const struct pmu_kind *kind, u16 event)
 }
 
 /*
- * True if the cycle counter stands still while the CPU waits (WFI).  It goes on on one thread of
- * a core while another one executes, and on Olympus; the event CPU_CYCLES does not.  Linux counts
+ * True if the cycle counter stands still while the CPU waits (WFI).  That of one thread of a core
+ * goes on while another one executes, and on Olympus; the event CPU_CYCLES does not.  Linux counts
  * cycles with an event counter there; see avoid_pmccntr in its arm_pmu.c and arm_pmuv3.c.
  */
 static bool counts_cycles(const struct pmu_kind *kind)

@@ -338,7 +338,8 @@ static void print_thread_time(const struct table *t, const struct sums *sums, do
 	const bool counted = sums && p->info->features & VPERFCTR_FEATURE_RDTSC;
 	char buf[THOUSANDS_LEN], text[80], name[40];
 
-	snprintf(name, sizeof(name), "%s %s", counted && !p->info->tsc_khz ? "tsc ticks" : "seconds", of);
+	snprintf(name, sizeof(name), "%s %s",
+		 counted && !p->info->tsc_khz ? "tsc ticks" : "seconds", of);
 	if (!counted) {
 		print_row(t, "<not counted>", name, sums ? "there is no TSC" : "", -1);
 	} else if (!p->info->tsc_khz) {

@@ -515,8 +515,8 @@ static unsigned int find_calls(struct unwinder *u, const struct code_mappings *m
 			dwfl_getthread_frames(u->set->dwfl, TID, add_frame, u);
 		while (u->again && ++restarts < max);
 	/*
-	 * libdw also calls the last address interrupted where it has found no caller: take back what
-	 * was added to it.
+	 * libdw also calls the last address interrupted where it has found no caller: take back
+	 * what was added to it.
 	 */
 	if (u->nr && u->interrupted)
 		to[u->nr - 1]--;

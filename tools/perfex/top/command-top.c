@@ -8,7 +8,8 @@
 #define TOP_INTERVAL	2000	/* milliseconds, as perf top has it */
 
 static const struct option_entry top_options[] = {
-	{ 'e', "event", "EVENT,...", "count these events; with -a, -p and -t, sample by them", set_spec, 0 },
+	{ 'e', "event", "EVENT,...", "count these events; with -a, -p and -t, sample by them",
+	  set_spec, 0 },
 	{ 'C', "cpu", "LIST", "these CPUs (0-3,8), and not all", OPTION_TEXT(counting.cpu_list) },
 	{ 'a', "all-cpus", NULL, "the hottest functions of all CPUs", OPTION_FLAG(counting.all_cpus) },
 	{ 'p', "pid", "PID,...", "the hottest functions of processes", set_ids, true },
