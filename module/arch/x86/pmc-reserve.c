@@ -236,7 +236,7 @@ static void freeze_again(void)
 		perfctr_wrmsr_safe(pmu->debugctl, value | DEBUGCTL_FREEZE);
 }
 
-/* The fields of the counters that are kept, in the fixed counters' control register. */
+/* The fields of the counters that are kept, in both halves of the fixed counters' register. */
 static u64 kept_fields(void)
 {
 	u64 fields = 0;
@@ -244,7 +244,7 @@ static u64 kept_fields(void)
 
 	for (i = 0; i < PERFCTR_X86_MAX_FIXED; i++) {
 		if (pmu->kept & BIT_ULL(32 + i))
-			fields |= FIXED_FIELD(i, 0xf);
+			fields |= FIXED_FIELDS(i);
 	}
 	return fields;
 }
@@ -333,7 +333,7 @@ void perfctr_x86_pmc_unkept(int bit)
 	if (bit < 32 || bit >= 32 + PERFCTR_X86_MAX_FIXED || !(pmu->kept & BIT_ULL(bit)) ||
 	    perfctr_rdmsr_safe(pmu->fixed_ctrl, &now))
 		return;
-	field = FIXED_FIELD(bit - 32, 0xf);
+	field = FIXED_FIELDS(bit - 32);
 	cpu->saved_fixed_ctrl = (cpu->saved_fixed_ctrl & ~field) | (now & field);
 	WRITE_ONCE(cpu->fixed_ctrl, cpu->fixed_ctrl & ~field);
 	perfctr_wrmsr(pmu->fixed_ctrl, cpu->fixed_ctrl);
@@ -375,14 +375,17 @@ static int find_enabled(const struct vperfctr_info *kind, u64 *evntsel)
 	return -1;
 }
 
-/* Return the register that enables fixed counters, without those that are kept; or 0. */
-static u64 read_fixed_ctrl(const struct vperfctr_info *kind)
+/* User or kernel mode, in the field of any fixed counter.  Other bits enable no counter. */
+#define FIXED_ENABLED	0x33333333ULL
+
+/* Return the bits that enable fixed counters, without those that are kept. */
+static u64 read_fixed_enabled(const struct vperfctr_info *kind)
 {
 	u64 value;
 
 	if (!kind->fixed_mask || perfctr_rdmsr_safe(pmu->fixed_ctrl, &value))
 		return 0;
-	return value & ~kept_fields();
+	return value & FIXED_ENABLED & ~kept_fields();
 }
 
 /*
@@ -394,14 +397,10 @@ static u64 read_fixed_ctrl(const struct vperfctr_info *kind)
 bool perfctr_x86_pmc_is_idle(void)
 {
 	const struct vperfctr_info *kind = perfctr_kind_here();
-	u64 evntsel, fixed_ctrl = read_fixed_ctrl(kind);
+	u64 evntsel, fixed = read_fixed_enabled(kind);
 
-	return find_enabled(kind, &evntsel) < 0 &&
-	       (!fixed_ctrl || fixed_ctrl == FIXED_BY_FIRMWARE);
+	return find_enabled(kind, &evntsel) < 0 && (!fixed || fixed == FIXED_BY_FIRMWARE);
 }
-
-/* User or kernel mode, in the field of any fixed counter. */
-#define FIXED_ENABLED	0x3333333333333333ULL
 
 /*
  * Warn if a counter is enabled.  perf disables its counters when it stops counting, so this
@@ -410,12 +409,12 @@ bool perfctr_x86_pmc_is_idle(void)
  */
 static void warn_of_others(const struct vperfctr_info *kind)
 {
-	u64 evntsel, fixed_ctrl = read_fixed_ctrl(kind) & FIXED_ENABLED;
+	u64 evntsel, fixed = read_fixed_enabled(kind);
 	int i = find_enabled(kind, &evntsel);
 
-	if (fixed_ctrl)
+	if (fixed)
 		pr_warn_once("CPU %u: fixed counters were counting for firmware or another program (control %#llx); counts may be wrong if that continues\n",
-			     smp_processor_id(), fixed_ctrl);
+			     smp_processor_id(), fixed);
 	if (i >= 0)
 		pr_warn_once("CPU %u: counter %d was counting for firmware or another program (event select %#llx); counts may be wrong if that continues\n",
 			     smp_processor_id(), i, evntsel);

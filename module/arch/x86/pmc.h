@@ -9,11 +9,15 @@
 #include <linux/bitops.h>
 #include <linux/percpu.h>
 
-/* One field of the fixed counters' control register. */
+/*
+ * The fixed counters' control register.  Each counter has a field in its lower half, and another
+ * in its upper half, which enables nothing: PEBS is adaptive, or user mode may not RDPMC it.
+ */
 #define FIXED_OS		BIT_ULL(0)
 #define FIXED_USR		BIT_ULL(1)
 #define FIXED_PMI		BIT_ULL(3)
 #define FIXED_FIELD(i, v)	((u64)(v) << (4 * (i)))
+#define FIXED_FIELDS(i)		FIXED_FIELD(i, 0xf0000000fULL)
 
 /* A short name, which costs nothing: the compiler resolves it. */
 static const struct perfctr_x86_pmu *const pmu = &perfctr_x86_pmu;

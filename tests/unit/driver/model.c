@@ -845,8 +845,15 @@ u64 model_valid_bits(enum model_reg reg)
 	case REG_FIXED_CTR:
 		return model_mask(VPERFCTR_FIXED);
 	case REG_FIXED_CTRL:
-		for (i = 0; i < MODEL_MAX_FIXED; i++)
-			bits |= fixed_mask() & BIT_ULL(i) ? field_bits << (4 * i) : 0;
+		for (i = 0; i < MODEL_MAX_FIXED; i++) {
+			if (!(fixed_mask() & BIT_ULL(i)))
+				continue;
+			bits |= field_bits << (4 * i);
+			if (model_config()->version >= 5 && !model_config()->no_capabilities)
+				bits |= FIX_ADAPTIVE(i);
+			if (model_config()->version >= 6)
+				bits |= FIX_NO_RDPMC(i);
+		}
 		return bits;
 	case REG_GLOBAL_CTRL:
 		return model_exists() | (model_has_metrics() ? STATUS_METRICS : 0);

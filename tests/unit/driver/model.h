@@ -40,12 +40,7 @@ extern char model_context[128];	/* describes the test's present step; printed on
 
 #define MODEL_MAX_PMCS	10	/* IA32_PERFEVTSEL0 to 9 */
 #define MODEL_ALL_PMCS	18	/* the Pentium 4's */
-/*
- * Fields in IA32_FIXED_CTR_CTRL.  Its bits from 32 on say for the first counters whether their
- * PEBS is adaptive, and whether user mode may read them (Linux: ICL_FIXED_0_ADAPTIVE,
- * INTEL_FIXED_RDPMC_USER_DISABLE).
- */
-#define MODEL_MAX_FIXED	8
+#define MODEL_MAX_FIXED	8	/* fields in the lower half of IA32_FIXED_CTR_CTRL */
 
 /* evntsel bits, SDM volume 3, "Architectural Performance Monitoring" */
 #define SEL_USR		BIT_ULL(16)
@@ -67,6 +62,15 @@ extern char model_context[128];	/* describes the test's present step; printed on
 #define FIX_USR		0x2
 #define FIX_ANY		0x4
 #define FIX_PMI		0x8
+
+/*
+ * Its upper half enables no counter.  PEBS of the counter is adaptive (SDM volume 3, "Adaptive
+ * PEBS"; Linux: ICL_FIXED_0_ADAPTIVE), or user mode may not RDPMC it (CPUID.23H.0:EBX[2]; Linux:
+ * INTEL_FIXED_0_RDPMC_USER_DISABLE).  perf sets the second for each event without a task, as
+ * the NMI watchdog's is.  Up to 2025 it never clears the first.
+ */
+#define FIX_ADAPTIVE(i)	BIT_ULL(32 + 4 * (i))
+#define FIX_NO_RDPMC(i)	BIT_ULL(33 + 4 * (i))
 
 #define GLOBAL_FIXED(i)	BIT_ULL(32 + (i))
 

@@ -698,14 +698,14 @@ END_TEST
 
 /*
  * Some firmware leaves 330H in IA32_FIXED_CTR_CTRL, of which Linux's check_hw_exists() warns.  No
- * program uses these counters.
+ * program uses these counters.  perf may have left bits that enable nothing.
  */
 START_TEST(left_enabled_by_firmware)
 {
 	struct thread t;
 
 	init_v6();
-	model.cpu[1].fixed_ctrl = 0x330;
+	model.cpu[1].fixed_ctrl = 0x330 | (_i ? FIX_ADAPTIVE(0) : 0);
 	ck_assert_int_eq(perfctr_cpu_reserve(), 0);
 	use_all(&t);
 	fake_warnings = 0;
@@ -734,7 +734,7 @@ START_TEST(cpu_is_busy)
 	else if (_i == 1)
 		cpu->evntsel[2] = SEL_EN | SEL_OS | EV_CYCLES;
 	else
-		cpu->fixed_ctrl = FIX_OS << 4;
+		cpu->fixed_ctrl = FIX_OS << 4 | FIX_ADAPTIVE(0);
 	model_clear_statistics();
 	thread_refused(&t, 1);
 	fake_cpu = 1;
@@ -746,6 +746,26 @@ START_TEST(cpu_is_busy)
 	ck_assert_int_eq(perfctr_cpu_prepare(), 0);
 	use_on(&t, 1);
 	perfctr_cpu_release();
+	machine_exit();
+}
+END_TEST
+
+/* perf has left bits of the fixed counters' control that enable no counter, and knows that. */
+START_TEST(cpu_is_idle)
+{
+	const u64 left[] = { FIX_ADAPTIVE(0), FIX_ADAPTIVE(2), FIX_NO_RDPMC(1), FIX_PMI };
+	struct thread t;
+
+	init_v6();
+	model.cpu[1].fixed_ctrl = left[_i];
+	ck_assert_int_eq(perfctr_cpu_reserve(), 0);
+	use_all(&t);
+	fake_warnings = 0;
+	use_on(&t, 1);
+	ck_assert_uint_eq(fake_warnings, 0);
+	ck_assert_uint_eq(model.cpu[1].fixed_ctrl >> 32, 0);
+	perfctr_cpu_release();
+	ck_assert_uint_eq(model.cpu[1].fixed_ctrl, left[_i]);
 	machine_exit();
 }
 END_TEST
@@ -773,12 +793,14 @@ END_TEST
  */
 START_TEST(watchdog_keeps_counter)
 {
-	const u64 kept = BIT_ULL(33), field = 0xfULL << 4, theirs = 0x3ULL << 4;
+	const u64 kept = BIT_ULL(33), field = 0xfULL << 4 | 0xfULL << 36;
 	struct model_cpu *c = &model.cpu[1];
 	struct thread t;
+	u64 theirs;
 
 	config = usual_config(_i);
 	model_init(&config);
+	theirs = (0x3ULL << 4 | FIX_NO_RDPMC(1)) & model_valid_bits(REG_FIXED_CTRL);
 	model.new_perf = true;
 	fake_perf = (struct fake_perf) { .watchdog = kept };
 	machine_use_service();
@@ -1300,8 +1322,9 @@ Suite *cpus_suite(void)
 	tcase_add_test(tc, claimed_and_given_back);
 	tcase_add_loop_test(tc, watchdog_keeps_counter, 2, 7);
 	tcase_add_test(tc, perf_is_busy);
-	tcase_add_test(tc, left_enabled_by_firmware);
+	tcase_add_loop_test(tc, left_enabled_by_firmware, 0, 2);
 	tcase_add_loop_test(tc, cpu_is_busy, 0, 3);
+	tcase_add_loop_test(tc, cpu_is_idle, 0, 4);
 	tcase_add_test(tc, broken_cpu_is_not_claimed);
 	tcase_add_test(tc, unknown_perf);
 	tcase_add_loop_test(tc, hotplug, 1, 6);

@@ -37,18 +37,26 @@ static u64 *counter_of_watchdog(unsigned int cpu)
 	return kept >> 32 ? &model.cpu[cpu].fixed[1] : &model.cpu[cpu].pmc[0];
 }
 
-/* Return what enables the counter: its event select, or its field. */
+/* Return what enables the counter: its event select, or its fields. */
 static u64 enabled_by(unsigned int cpu)
 {
-	return kept >> 32 ? model.cpu[cpu].fixed_ctrl & 0xf0 : model.cpu[cpu].evntsel[0];
+	return kept >> 32 ? model.cpu[cpu].fixed_ctrl & 0xf0000000f0 : model.cpu[cpu].evntsel[0];
+}
+
+/* Return what enables it as perf sets it. */
+static u64 enabled_by_perf(void)
+{
+	return kept >> 32 ? ((FIX_OS | FIX_USR | FIX_PMI) << 4 | FIX_NO_RDPMC(1)) &
+			    model_valid_bits(REG_FIXED_CTRL) :
+			    USER(EV_INSTRUCTIONS) | SEL_OS | SEL_INT;
 }
 
 static void start_watchdog(unsigned int cpu)
 {
 	if (kept >> 32)
-		model.cpu[cpu].fixed_ctrl = (FIX_OS | FIX_USR | FIX_PMI) << 4;
+		model.cpu[cpu].fixed_ctrl = enabled_by_perf();
 	else
-		model.cpu[cpu].evntsel[0] = USER(EV_INSTRUCTIONS) | SEL_OS | SEL_INT;
+		model.cpu[cpu].evntsel[0] = enabled_by_perf();
 	if (model_config()->version >= 2)
 		model.cpu[cpu].global_ctrl = kept;
 	*counter_of_watchdog(cpu) = -(u64)PERIOD & model_mask(0);
@@ -88,10 +96,7 @@ static void end(void)
 /* The counter counts on, as perf has set it, and no other does. */
 static void check_alone(unsigned int cpu)
 {
-	u64 enabled = kept >> 32 ? (FIX_OS | FIX_USR | FIX_PMI) << 4 :
-				   USER(EV_INSTRUCTIONS) | SEL_OS | SEL_INT;
-
-	ck_assert_uint_eq(enabled_by(cpu), enabled);
+	ck_assert_uint_eq(enabled_by(cpu), enabled_by_perf());
 	ck_assert_uint_eq(model_counting(&model.cpu[cpu]), kept);
 }
 
