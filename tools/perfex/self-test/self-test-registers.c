@@ -179,7 +179,7 @@ static void leave_to_watchdog(const struct vperfctr_info *kind, unsigned int i, 
 
 	switch (msr->address) {
 	case 0x38d:
-		for (fixed = 0; fixed < 16; fixed++)
+		for (fixed = 0; fixed < 8; fixed++)
 			if (kind->watchdog_fixed >> fixed & 1)
 				msr->idle &= ~(0xfULL << 4 * fixed);
 		break;
@@ -195,7 +195,7 @@ static void leave_to_watchdog(const struct vperfctr_info *kind, unsigned int i, 
 static bool find_intel_register(const struct vperfctr_info *kind, unsigned int i, struct msr *msr)
 {
 	static const struct msr others[] = {
-		{ 0x38d, "IA32_FIXED_CTR_CTRL", .idle = 0x3333333333333333 },
+		{ 0x38d, "IA32_FIXED_CTR_CTRL", .idle = 0x33333333 },
 		/* The module clears bits that others left there. */
 		{ 0x38e, "IA32_PERF_GLOBAL_STATUS", .counting = ~0ULL },
 		{ 0x38f, "IA32_PERF_GLOBAL_CTRL", .idle = 0 },
