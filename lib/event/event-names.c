@@ -430,6 +430,19 @@ static int cut_counter(struct wish *wish, char *name, struct vperfctr_why *why)
 	return 0;
 }
 
+bool __vperfctr_is_generic(const struct vperfctr_event *event)
+{
+	struct vperfctr_event modes = { .modes = 0 };
+	struct wish wish = { .is = false };
+	char bare[sizeof(event->name)];
+
+	strcpy(bare, event->name);
+	if (cut_counter(&wish, bare, NULL))
+		return false;
+	cut_modes(&modes, bare);
+	return find_generic(bare);
+}
+
 /* Encode all but generic names. */
 static int encode_code(struct vperfctr_event *event, const char *name,
 		       const struct vperfctr_info *info, struct vperfctr_why *why)

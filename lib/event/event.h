@@ -74,6 +74,9 @@ void __vperfctr_cpu_signature(struct cpu_signature *s);
 
 /* ---- event-names.c ---- */
 
+/* True if the event's name is one that it has on all processors. */
+bool __vperfctr_is_generic(const struct vperfctr_event *event);
+
 /* Say that it is not known which counters can count the event.  Returns -EOPNOTSUPP. */
 int __vperfctr_refuse_unknown(const struct vperfctr_event *event,
 			      const struct vperfctr_info *info, struct vperfctr_why *why);

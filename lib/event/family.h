@@ -94,8 +94,8 @@ struct family {
 	void (*leave_choice)(struct vperfctr_event *event);
 
 	/*
-	 * Translate an event that is not generic to perf_event's.  *to has code and aux in config
-	 * and config1.  NULL: these are perf_event's, too.
+	 * Translate an event whose name is not generic to perf_event's.  *to has code and aux in
+	 * config and config1.  NULL: these are perf_event's, too.
 	 */
 	void (*to_perf)(struct __vperfctr_perf_event *to, const struct vperfctr_event *event);
 

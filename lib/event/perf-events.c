@@ -88,6 +88,7 @@ static const enum perf_sw_ids software[VPERFCTR_NR_SOFT] = {
 static unsigned int translate(struct __vperfctr_perf_event *to, const struct vperfctr_event *event,
 			      const struct family *f)
 {
+	const bool generic = __vperfctr_is_generic(event);
 	unsigned int i, nr = 0;
 
 	for (i = 0; i < VPERFCTR_NR_SOFT; i++) {
@@ -105,10 +106,11 @@ static unsigned int translate(struct __vperfctr_perf_event *to, const struct vpe
 	if (nr)
 		return nr;
 	memset(to, 0, sizeof(*to));
-	to->type = event->arch ? PERF_TYPE_HARDWARE : PERF_TYPE_RAW;
-	to->config = event->arch ? hardware_config(event->arch) : event->code;
-	to->config1 = event->aux;
-	if (f->to_perf && !event->arch)
+	/* By a generic name, perf may count another event than by the code that it has here. */
+	to->type = generic ? PERF_TYPE_HARDWARE : PERF_TYPE_RAW;
+	to->config = generic ? hardware_config(event->arch) : event->code;
+	to->config1 = generic ? 0 : event->aux;
+	if (f->to_perf && !generic)
 		f->to_perf(to, event);
 	to->user = !!(event->modes & VPERFCTR_MODE_USER);
 	to->kernel = !!(event->modes & VPERFCTR_MODE_KERNEL);

@@ -219,6 +219,8 @@ static void to_perf(struct __vperfctr_perf_event *to, const struct vperfctr_even
 {
 	const bool one = event->general && !(event->general & (event->general - 1));
 
+	if (!event->general)
+		to->config = event->fixed & 1 ? 0x50000 | PMC5_CODE : 0x60000 | PMC6_CODE;
 	to->config |= one ? (__builtin_ctzll(event->general) + UINT64_C(1)) << 16 : 0;
 }
 

@@ -204,6 +204,22 @@ static unsigned int count_fds(void)
 	return n;
 }
 
+/* The family of the processor that runs this, or 0. */
+static uint32_t forced_type;
+
+void __real___vperfctr_set_native(struct vperfctr_info *info);
+void __wrap___vperfctr_set_native(struct vperfctr_info *info);
+void __wrap___vperfctr_set_native(struct vperfctr_info *info)
+{
+	__real___vperfctr_set_native(info);
+	if (!forced_type)
+		return;
+	info->cpu_type = forced_type;
+	info->fixed_mask = forced_type == VPERFCTR_CPU_INTEL_ARCH ? 0xff :
+			   forced_type == VPERFCTR_CPU_ARM_PMUV3 ? 1 :
+			   forced_type == VPERFCTR_CPU_POWER8 ? 3 : 0;
+}
+
 static void setup(void)
 {
 	memset(&k, 0, sizeof(k));
@@ -297,6 +313,63 @@ START_TEST(group)
 	ck_assert_ptr_null(vperfctr_counter_name(v, 0));
 	ck_assert_int_eq(vperfctr_read_tsc(v, &tsc), -EOPNOTSUPP);
 	ck_assert_int_eq(vperfctr_read(v, NULL, pmc, 0), 0);
+	vperfctr_close(v);
+}
+END_TEST
+
+/* perf_event's numbers of names that all processors have, and of codes of the same events. */
+static const struct {
+	uint32_t cpu_type;
+	const char *name;
+	uint32_t type;
+	uint64_t config;
+} translated[] = {
+	{ VPERFCTR_CPU_INTEL_ARCH, "branches:u@0", PERF_TYPE_HARDWARE,
+	  PERF_COUNT_HW_BRANCH_INSTRUCTIONS },
+	{ VPERFCTR_CPU_INTEL_ARCH, "cpu-cycles:u", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES },
+	{ VPERFCTR_CPU_INTEL_ARCH, "ref-cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_REF_CPU_CYCLES },
+	/* perf counts the name by fixed counter 2, at another rate. */
+	{ VPERFCTR_CPU_INTEL_ARCH, "r013c:u", PERF_TYPE_RAW, 0x13c },
+	{ VPERFCTR_CPU_INTEL_ARCH, "0x41013c", PERF_TYPE_RAW, 0x13c },
+	/* perf counts another event by the name on Nehalem: erratum AAJ80. */
+	{ VPERFCTR_CPU_INTEL_ARCH, "r00c5:u", PERF_TYPE_RAW, 0xc5 },
+	{ VPERFCTR_CPU_INTEL_ARCH, "CPU_CLK_UNHALTED:THREAD_P", PERF_TYPE_RAW, 0x3c },
+	{ VPERFCTR_CPU_AMD, "branch-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES },
+	{ VPERFCTR_CPU_AMD, "r0076:u@1", PERF_TYPE_RAW, 0x76 },
+	{ VPERFCTR_CPU_ARM_PMUV3, "cycles:k", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES },
+	{ VPERFCTR_CPU_ARM_PMUV3, "r0036", PERF_TYPE_RAW, 0x36 },
+	{ VPERFCTR_CPU_ARM_PMUV3, "r0037:u", PERF_TYPE_RAW, 0x37 },
+	{ VPERFCTR_CPU_ARM_PMUV3, "r0022", PERF_TYPE_RAW, 0x22 },
+	{ VPERFCTR_CPU_ARM_PMUV3, "r0021", PERF_TYPE_RAW, 0x21 },
+	{ VPERFCTR_CPU_ARM_PMUV3, "r4004", PERF_TYPE_RAW, 0x4004 },
+	{ VPERFCTR_CPU_ARM_PMUV3, "r0011@fixed0", PERF_TYPE_RAW, 0x11 },
+	{ VPERFCTR_CPU_POWER8, "instructions:u", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS },
+	/* PMC5 and PMC6 stop while no task runs. */
+	{ VPERFCTR_CPU_POWER8, "r500fa:u", PERF_TYPE_RAW, 0x500fa },
+	{ VPERFCTR_CPU_POWER8, "r600f4", PERF_TYPE_RAW, 0x600f4 },
+	{ VPERFCTR_CPU_POWER8, "r20002", PERF_TYPE_RAW, 0x20002 },
+	{ VPERFCTR_CPU_POWER8, "r0002", PERF_TYPE_RAW, 0x0002 },
+	/* The SBI's numbers are perf's, from 1 on. */
+	{ VPERFCTR_CPU_RISCV_SBI, "cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES },
+	{ VPERFCTR_CPU_RISCV_SBI, "0x4:u", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES },
+	{ VPERFCTR_CPU_RISCV_SBI, "r4:u", PERF_TYPE_RAW, 0x4 },
+};
+
+/*
+ * A name that all processors have is perf's event of that name, which may be another one than the
+ * code has.  A code, and a processor's own name, are that code.
+ */
+START_TEST(translates)
+{
+	struct vperfctr *v;
+
+	forced_type = translated[_i].cpu_type;
+	setenv("LIBPFM_FORCE_PMU", "snb", 1);
+	v = open_ok(translated[_i].name);
+	ck_assert_uint_eq(k.nr, 1);
+	ck_assert_uint_eq(k.attr[0].type, translated[_i].type);
+	ck_assert_uint_eq(k.attr[0].config, translated[_i].config);
+	ck_assert_uint_eq(k.attr[0].config1, 0);
 	vperfctr_close(v);
 }
 END_TEST
@@ -1166,6 +1239,7 @@ int main(void)
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_set_timeout(t, 60);
 	tcase_add_test(t, group);
+	tcase_add_loop_test(t, translates, 0, sizeof(translated) / sizeof(translated[0]));
 	tcase_add_test(t, never_in_turns);
 	tcase_add_loop_test(t, lost_before_resume, 0, 2);
 	tcase_add_loop_test(t, refused, 0, NR_ERRORS);
