@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
  * Arm's PMUv3.  The event counters can all count the same, except CHAIN, and the only fixed
- * counter counts cycles.  The generic events of caches count reads.
+ * counter counts cycles.
  */
 #include "family.h"
 
@@ -29,14 +29,15 @@ static bool counters(const struct vperfctr_info *info, uint64_t code, uint64_t *
 	return true;
 }
 
+/* perf's choice: the caches are the L1 data cache, and branch misses need not be retired. */
 static const struct generic_event generic[] = {
 	{ VPERFCTR_EVENT_INSTRUCTIONS, 0x0008, .general = ANY_COUNTER },
 	{ VPERFCTR_EVENT_CYCLES, 0x0011, .general = ANY_COUNTER, .fixed = 1 },
 	{ VPERFCTR_EVENT_BRANCHES, 0x0021, .general = ANY_COUNTER },
-	{ VPERFCTR_EVENT_BRANCH_MISSES, 0x0022, .general = ANY_COUNTER },
+	{ VPERFCTR_EVENT_BRANCH_MISSES, 0x0010, .general = ANY_COUNTER },
 	{ VPERFCTR_EVENT_REF_CYCLES, 0x4004, .general = ANY_COUNTER },
-	{ VPERFCTR_EVENT_CACHE_REFS, 0x0036, .general = ANY_COUNTER },
-	{ VPERFCTR_EVENT_CACHE_MISSES, 0x0037, .general = ANY_COUNTER },
+	{ VPERFCTR_EVENT_CACHE_REFS, 0x0004, .general = ANY_COUNTER },
+	{ VPERFCTR_EVENT_CACHE_MISSES, 0x0003, .general = ANY_COUNTER },
 	{ .arch = 0 },
 };
 

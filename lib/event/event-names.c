@@ -16,13 +16,14 @@ static const struct generic_name {
 	{ "cycles", "cpu-cycles", "core cycles while not halted", VPERFCTR_EVENT_CYCLES },
 	{ "branches", "branch-instructions", "branch instructions retired",
 	  VPERFCTR_EVENT_BRANCHES },
-	{ "branch-misses", NULL, "mispredicted branch instructions retired",
+	{ "branch-misses", NULL, "mispredicted branch instructions retired, on Arm all",
 	  VPERFCTR_EVENT_BRANCH_MISSES },
 	{ "ref-cycles", NULL, "cycles of a constant rate while not halted",
 	  VPERFCTR_EVENT_REF_CYCLES },
-	{ "cache-references", NULL, "references to the last-level cache",
+	{ "cache-references", NULL, "references to the last-level cache, on Arm the L1 data cache",
 	  VPERFCTR_EVENT_CACHE_REFS },
-	{ "cache-misses", NULL, "misses of the last-level cache", VPERFCTR_EVENT_CACHE_MISSES },
+	{ "cache-misses", NULL, "misses of the last-level cache, on Arm the L1 data cache",
+	  VPERFCTR_EVENT_CACHE_MISSES },
 };
 
 /* Software events, which have perf's names. */

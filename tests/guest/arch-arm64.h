@@ -66,7 +66,7 @@ static inline void adapt_ctr(struct vperfctr_ctr *ctr)
 
 /* Bit i of arch_events. */
 static const u32 arch_events[] __attribute__((unused)) = {
-	0x0011, 0x0008, 0x4004, 0x0036, 0x0037, 0x0021, 0x0022,
+	0x0011, 0x0008, 0x4004, 0x0004, 0x0003, 0x0021, 0x0010,
 };
 #define absent_events_refused()	true
 

@@ -117,6 +117,8 @@
  * Performance Events").  On AMD they are events 76H, C0H, C2H and C3H: cycles,
  * instructions, branches and branch misses.  On the Pentium 4 the same four are
  * global_power_events, instr_retired, branch_retired and mispred_branch_retired.
+ * On Arm they are the events that perf counts by these names: those of caches are
+ * the L1 data cache's, 04H and 03H, and branch misses, 10H, need not retire.
  */
 #define VPERFCTR_EVENT_CYCLES		0x01 /* unhalted core cycles */
 #define VPERFCTR_EVENT_INSTRUCTIONS	0x02 /* instructions retired */

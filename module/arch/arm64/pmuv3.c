@@ -72,9 +72,9 @@
 #define INSTR_BIT		32	/* PMICNTR_EL0 is not used; without it the bit is ignored */
 #define MAX_EVENT_CTRS		31
 
-/* The event of bit i of arch_events; "last-level" are the read events. */
+/* The event of bit i of arch_events.  Those of caches and branch misses are perf's. */
 static const u16 arch_events[] = {
-	0x0011, 0x0008, 0x4004, 0x0036, 0x0037, 0x0021, 0x0022,
+	0x0011, 0x0008, 0x4004, 0x0004, 0x0003, 0x0021, 0x0010,
 };
 
 /* The minor version of PMUv3p1 and later, by PMUVer. */

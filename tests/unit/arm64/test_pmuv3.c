@@ -406,6 +406,29 @@ START_TEST(probe)
 }
 END_TEST
 
+/* The events that have a name on all processors are those that perf counts by it. */
+START_TEST(generic_events)
+{
+	static const struct {
+		unsigned int event;
+		u32 arch;
+	} perf[] = {
+		{ 0x03, VPERFCTR_EVENT_CACHE_MISSES }, { 0x04, VPERFCTR_EVENT_CACHE_REFS },
+		{ 0x08, VPERFCTR_EVENT_INSTRUCTIONS }, { 0x10, VPERFCTR_EVENT_BRANCH_MISSES },
+		{ 0x21, VPERFCTR_EVENT_BRANCHES }, { 0x22, 0 }, { 0x36, 0 }, { 0x37, 0 },
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(perf); i++) {
+		model_init(4, 6);
+		model.events = 1ULL << 0x11 | 1ULL << perf[i].event;
+		ck_assert_int_eq(driver->probe(), 0);
+		ck_assert_uint_eq(perfctr_cpu_info.arch_events & ~VPERFCTR_EVENT_REF_CYCLES,
+				  VPERFCTR_EVENT_CYCLES | perf[i].arch);
+	}
+}
+END_TEST
+
 START_TEST(is_alike)
 {
 	start_machine(4, 6, true);
@@ -1153,6 +1176,7 @@ int main(void)
 	tcase_add_test(tc, registers_of_zero);
 	tcase_add_loop_test(tc, cycles_while_waiting, 0, 3);
 	tcase_add_test(tc, probe);
+	tcase_add_test(tc, generic_events);
 	tcase_add_test(tc, is_alike);
 	tcase_add_test(tc, kinds);
 	tcase_add_test(tc, check_control);

@@ -183,6 +183,12 @@ START_TEST(arm)
 	refuse(-EINVAL, "instructions@fixed0", "this counter cannot count that event");
 	refuse(-ENOENT, "qqqqqqqqqq", "r0008");
 	refuse(-EOPNOTSUPP, "ref-cycles", "cannot count 'ref-cycles'");
+	info.arch_events = 0x7f;
+	/* By a generic name perf counts these: drivers/perf/arm_pmuv3.c. */
+	ck_assert_uint_eq(take(0, "cache-references:u")->code, 0x04);
+	ck_assert_uint_eq(take(0, "cache-misses:u")->code, 0x03);
+	ck_assert_uint_eq(take(0, "branch-misses:u")->code, 0x10);
+	ck_assert_uint_eq(take(0, "branches:u")->code, 0x21);
 	/* It counts another counter's overflows, and the module refuses it. */
 	refuse(-EOPNOTSUPP, "r001e", "this processor cannot count 'r001e'");
 	ck_assert_uint_eq(take(0, "r00c0")->general, 0x3f);

@@ -973,7 +973,8 @@ START_TEST(list_of_countable_events)
 	ck_assert_int_eq(perfex("-v", "list", "UNHALTED_REFERENCE_CYCLES"), 0);
 	has(out, "UNHALTED_REFERENCE_CYCLES                 none\n");
 	ck_assert_int_eq(perfex("list", "cache-misses", "-v"), 0);
-	has(out, "cache-misses                              none\n    misses of the last-level cache\n");
+	has(out, "cache-misses                              none\n"
+		 "    misses of the last-level cache, on Arm the L1 data cache\n");
 	ck_assert_int_eq(perfex("list", "last-level"), 0);
 	has(out, "cache-references ");
 	has_not(out, "cache-misses ");
