@@ -399,7 +399,8 @@ bool perfctr_x86_pmc_is_idle(void)
 	const struct vperfctr_info *kind = perfctr_kind_here();
 	u64 evntsel, fixed = read_fixed_enabled(kind);
 
-	return find_enabled(kind, &evntsel) < 0 && (!fixed || fixed == FIXED_BY_FIRMWARE);
+	return find_enabled(kind, &evntsel) < 0 &&
+	       (!fixed || fixed == (FIXED_BY_FIRMWARE & ~kept_fields()));
 }
 
 /*
