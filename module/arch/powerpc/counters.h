@@ -6,6 +6,7 @@
 #define VPERFCTR_POWERPC_COUNTERS_H
 
 #include <linux/bits.h>
+#include <linux/ptrace.h>
 
 #include "powerpc.h"
 #include "regs.h"
@@ -31,6 +32,22 @@ static bool have_overflowed(const struct perfctr_cpu_state *state)
 			return true;
 	}
 	return false;
+}
+
+/*
+ * Return what the handler may know of the interrupt's place: all of it, or NULL if the kernel was
+ * interrupted for counters in a-mode alone.  No sample has that place.  The owner may be switched
+ * out before the handler runs, and the next sample must not have it, either.
+ */
+static struct pt_regs *find_place(const struct perfctr_cpu_state *state, struct pt_regs *regs)
+{
+	unsigned int i = VPERFCTR_CSTATUS_NRACTRS(state->cstatus);
+
+	for (; i < VPERFCTR_CSTATUS_NRCTRS(state->cstatus); i++) {
+		if (read_counter(state->page->ctr[i].map) & IMODE_SIGN)
+			return regs;
+	}
+	return user_mode(regs) ? regs : NULL;
 }
 
 /* True if an i-mode counter had already overflowed when the state was suspended. */

@@ -476,7 +476,7 @@ static void power8_overflow(struct pt_regs *regs)
 	WRITE_ONCE(cpu->armed, NULL);
 	force_mmcr0(cpu, MMCR0_STOPPED | (cpu->mmcr0 & MMCR0_NO_READS));
 	/* If only an a-mode counter has wrapped, the handler finds none, and starts it anew. */
-	perfctr_overflowed(armed, regs);
+	perfctr_overflowed(armed, find_place(armed, regs));
 }
 
 /*

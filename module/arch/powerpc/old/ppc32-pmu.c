@@ -295,7 +295,7 @@ static void ppc32_overflow(struct pt_regs *regs)
 	WRITE_ONCE(cpu->armed, NULL);
 	force_mmcr0(cpu, (cpu->mmcr0 & ~MMCR0_INTERRUPT) | MMCR0_FC);
 	/* If only an a-mode counter has wrapped, the handler finds none, and starts it anew. */
-	perfctr_overflowed(armed, regs);
+	perfctr_overflowed(armed, find_place(armed, regs));
 }
 
 static void clear_counters(void)
