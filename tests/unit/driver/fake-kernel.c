@@ -281,12 +281,16 @@ void fake_cpu_down(unsigned int cpu)
 	fake_online[cpu] = false;
 }
 
-/* A CPU that was off has the registers of a reset. */
+/*
+ * A CPU that comes back gets an INIT, which changes no register of the counters, but masks
+ * LVTPC.  SDM volume 3, "Processor State After Reset" and "Local APIC State After It Receives
+ * an INIT Reset".
+ */
 int fake_try_cpu_up(unsigned int cpu)
 {
 	int err = 0;
 
-	model_cpu_reset(cpu);
+	model.cpu[cpu].lvtpc = APIC_LVT_MASKED;
 	fake_online[cpu] = true;
 	if (hotplug.startup)
 		call_on(cpu, startup, &err, false);
@@ -331,7 +335,8 @@ void fake_suspend_to_ram(void)
 	model.cpu[0].lvtpc |= APIC_LVT_MASKED;
 	if (fake_almost_asleep)
 		fake_almost_asleep();
-	model_cpu_reset(0);
+	for (cpu = 0; cpu < NR_CPUS; cpu++)
+		model_cpu_reset(cpu);
 	model.cpu[0].lvtpc = lvtpc;	/* the kernel's APIC code restores it first */
 	call_on(0, forget, NULL, true);
 	for (cpu = 1; cpu < NR_CPUS; cpu++) {

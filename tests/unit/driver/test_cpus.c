@@ -870,6 +870,7 @@ END_TEST
 START_TEST(hotplug)
 {
 	struct thread t;
+	unsigned int i;
 
 	config = usual_config(_i);
 	machine_start(&config, true);
@@ -884,8 +885,12 @@ START_TEST(hotplug)
 	/* A CPU that is offline when the hardware is released. */
 	fake_cpu_down(2);
 	perfctr_cpu_release();
+	model_clear_statistics();
 	fake_cpu_up(2);
 	ck_assert_uint_eq(model_wrmsrs(&model.cpu[2]), 0);
+	ck_assert_uint_eq(model_counting(&model.cpu[2]), 0);
+	for (i = 0; i < MODEL_MAX_PMCS; i++)
+		ck_assert_uint_eq(model.cpu[2].evntsel[i], 0);
 
 	/* A CPU that is offline when the hardware is reserved. */
 	fake_cpu_down(3);
