@@ -106,12 +106,18 @@ extern unsigned int fake_cpu;			/* the current one */
 extern bool fake_online[NR_CPUS];
 extern bool fake_irqs_off;
 
-#define DEFINE_PER_CPU(type, name)	__typeof__(type) name[NR_CPUS]
+/* The variables of CPU 0 are in this section, and those of the others are copies of it. */
+#define DEFINE_PER_CPU(type, name)	\
+	__typeof__(type) name __attribute__((__section__("fake_percpu")))
 #define DEFINE_PER_CPU_ALIGNED(type, name) DEFINE_PER_CPU(type, name)
-#define DECLARE_PER_CPU_ALIGNED(type, name) extern DEFINE_PER_CPU(type, name)
-#define this_cpu_ptr(ptr)		(&(*(ptr))[fake_cpu])
-#define __this_cpu_write(var, value)	((var)[fake_cpu] = (value))
-#define __this_cpu_inc_return(var)	(++(var)[fake_cpu])
+#define DECLARE_PER_CPU_ALIGNED(type, name) extern __typeof__(type) name
+void *fake_per_cpu(void *p, unsigned int cpu);
+#define per_cpu_ptr(ptr, cpu)		((__typeof__(ptr))fake_per_cpu(ptr, cpu))
+#define this_cpu_ptr(ptr)		per_cpu_ptr(ptr, fake_cpu)
+#define this_cpu_read(var)		(*this_cpu_ptr(&(var)))
+#define this_cpu_write(var, value)	(*this_cpu_ptr(&(var)) = (value))
+#define __this_cpu_write(var, value)	this_cpu_write(var, value)
+#define __this_cpu_inc_return(var)	(++*this_cpu_ptr(&(var)))
 
 #define local_irq_save(flags)		((flags) = fake_irqs_off, fake_irqs_off = true)
 #define local_irq_restore(flags)	(fake_irqs_off = (flags))
@@ -150,7 +156,6 @@ const struct cpumask *fake_online_mask(void);
 		if (cpumask_test_cpu(cpu, b))
 #define for_each_online_cpu(cpu)	for_each_cpu(cpu, cpu_online_mask)
 #define for_each_possible_cpu(cpu)	for ((cpu) = 0; (cpu) < NR_CPUS; (cpu)++)
-#define per_cpu_ptr(ptr, cpu)		(&(*(ptr))[cpu])
 
 /* True: CPUs 0 and 1, and 2 and 3, are hyper-threads of one core. */
 extern bool fake_smt;

@@ -39,8 +39,9 @@ void machine_use_service(void)
 
 bool machine_is_prepared(unsigned int cpu)
 {
-	return model_config()->p4 ? perfctr_x86_p4_cpu[cpu].prepared :
-	       model_config()->old ? perfctr_x86_simple_cpu[cpu].ready : perfctr_x86_pmc_cpu[cpu].ready;
+	return model_config()->p4 ? per_cpu_ptr(&perfctr_x86_p4_cpu, cpu)->prepared :
+	       model_config()->old ? per_cpu_ptr(&perfctr_x86_simple_cpu, cpu)->ready :
+				     per_cpu_ptr(&perfctr_x86_pmc_cpu, cpu)->ready;
 }
 
 void machine_prepare(void)
