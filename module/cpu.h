@@ -209,15 +209,19 @@ typedef void perfctr_refusal(struct perfctr_cpu_state *state);
 void perfctr_cpu_set_refusal(perfctr_refusal *refusal);
 
 /*
- * The function that tells a driver of which parts a joint state consists, which is being resumed or
- * suspended.  It must be set before any state is resumed.
+ * The service's functions for joint states, which must be set before any state is resumed.
+ *
+ * find_parts: tell a driver of which parts a joint state consists, which is being resumed or
+ *	suspended.  Return: their number, or 0 if the state is no joint state.
+ * slow_parts: resume_parts has done nothing but to call this, as the CPU is not prepared.  Join,
+ *	resume and joined are to take its place.
  *
  * Context: As for resume.
- * Return: their number, or 0 if the state is no joint state.
  */
 typedef unsigned int perfctr_find_parts(const struct perfctr_cpu_state *state,
 					struct perfctr_cpu_state *const **part);
-void perfctr_cpu_set_find_parts(perfctr_find_parts *find);
+typedef void perfctr_slow_parts(void);
+void perfctr_cpu_set_parts(perfctr_find_parts *find, perfctr_slow_parts *slow);
 
 /*
  * The handlers of restarts, which must be set before any state is resumed.  The driver calls them
@@ -480,26 +484,23 @@ DECLARE_STATIC_CALL(perfctr_iresume, perfctr_generic_iresume);
 /*
  * A faster way for several states of a thread that count together, if perfctr_has_parts_ops.  The
  * pages of the parts are updated, and the joint state's is not.  It has the control that was
- * combined for these parts, which have a-mode counters only, at least one each.
+ * combined for these parts, which have a-mode counters only, at least one each.  There is at least
+ * one part, and NULL after the last one: so a loop needs neither their number nor its register.
  *
- * resume_parts: in place of join, resume and joined.  Return: false if nothing was done, as this
- *	CPU is not prepared.
+ * resume_parts: in place of join, resume and joined.
  * suspend_parts: after it, in place of suspend and part.
  * sample_parts: in between, in place of sample and part.
  *
  * Context: as for the operations above.
  */
-typedef bool perfctr_cpu_resume_parts_op(struct perfctr_cpu_state *joint,
-					 struct perfctr_cpu_state *const *part, unsigned int n);
 typedef void perfctr_cpu_parts_op(struct perfctr_cpu_state *joint,
-				  struct perfctr_cpu_state *const *part, unsigned int n);
+				  struct perfctr_cpu_state *const *part);
 
-perfctr_cpu_resume_parts_op perfctr_generic_resume_parts;
-perfctr_cpu_parts_op perfctr_generic_update_parts;
+perfctr_cpu_parts_op perfctr_generic_parts;
 
-DECLARE_STATIC_CALL(perfctr_resume_parts, perfctr_generic_resume_parts);
-DECLARE_STATIC_CALL(perfctr_suspend_parts, perfctr_generic_update_parts);
-DECLARE_STATIC_CALL(perfctr_sample_parts, perfctr_generic_update_parts);
+DECLARE_STATIC_CALL(perfctr_resume_parts, perfctr_generic_parts);
+DECLARE_STATIC_CALL(perfctr_suspend_parts, perfctr_generic_parts);
+DECLARE_STATIC_CALL(perfctr_sample_parts, perfctr_generic_parts);
 
 static __always_inline void perfctr_cpu_suspend(struct perfctr_cpu_state *state)
 {
@@ -537,25 +538,22 @@ static __always_inline void perfctr_cpu_iresume(struct perfctr_cpu_state *state)
 	static_call(perfctr_iresume)(state);
 }
 
-static __always_inline bool perfctr_cpu_resume_parts(struct perfctr_cpu_state *joint,
-						     struct perfctr_cpu_state *const *part,
-						     unsigned int n)
+static __always_inline void perfctr_cpu_resume_parts(struct perfctr_cpu_state *joint,
+						     struct perfctr_cpu_state *const *part)
 {
-	return static_call(perfctr_resume_parts)(joint, part, n);
+	static_call(perfctr_resume_parts)(joint, part);
 }
 
 static __always_inline void perfctr_cpu_suspend_parts(struct perfctr_cpu_state *joint,
-						      struct perfctr_cpu_state *const *part,
-						      unsigned int n)
+						      struct perfctr_cpu_state *const *part)
 {
-	static_call(perfctr_suspend_parts)(joint, part, n);
+	static_call(perfctr_suspend_parts)(joint, part);
 }
 
 static __always_inline void perfctr_cpu_sample_parts(struct perfctr_cpu_state *joint,
-						     struct perfctr_cpu_state *const *part,
-						     unsigned int n)
+						     struct perfctr_cpu_state *const *part)
 {
-	static_call(perfctr_sample_parts)(joint, part, n);
+	static_call(perfctr_sample_parts)(joint, part);
 }
 
 /*

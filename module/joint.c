@@ -45,12 +45,6 @@
 #include "state.h"
 #include "thread.h"
 
-/* The control that a member had when the joint state was made. */
-struct joint_key {
-	u64 id;
-	u32 cstatus;		/* without counters if they are held */
-};
-
 /* Identifies no control. */
 #define NO_ID	(~0ULL)
 
@@ -60,7 +54,9 @@ struct joint_set {
 	u16 nrkeys;
 	bool whole;		/* they were all that were linked to a thread, and plain members */
 	bool simple;		/* likewise, and perfctr_cpu_resume_parts() can resume them */
-	struct joint_key key[VPERFCTR_MAX_STATES + 1];	/* with NO_ID at the end */
+	/* The controls that the members had then, with NO_ID at the end. */
+	u64 id[VPERFCTR_MAX_STATES + 1];
+	u32 cstatus[VPERFCTR_MAX_STATES];	/* without counters if they are held */
 };
 
 /* For threads of two programs that take turns on a CPU. */
@@ -73,15 +69,15 @@ struct joint_set {
 struct joint {
 	union {
 		struct {
-			u16 nr;		/* of the members that count now */
-			u16 how;	/* JOINT_... */
-			u32 complex;	/* true unless set->simple */
+			u8 nr;		/* of the members that count now */
+			u8 how;		/* JOINT_... */
+			bool complex;	/* true unless set->simple */
 		};
-		u64 not_ready;		/* all; 0: a switch-in may start the members directly */
+		u32 not_ready;		/* all; 0: a switch-in may start the members directly */
 	};
 	struct perfctr_cpu_state *state; /* set->joint */
 	struct joint_set *set;		/* the one that counts, or has counted last */
-	struct perfctr_cpu_state *part[VPERFCTR_MAX_STATES];	/* the members */
+	struct perfctr_cpu_state *part[VPERFCTR_MAX_STATES + 1]; /* the members; `how`: and NULL */
 	bool starting;
 	bool refused;			/* the CPU cannot count */
 	struct joint_set *sets;		/* NR_SETS */
@@ -136,7 +132,7 @@ static bool is_made_for_members(const struct joint *j, const struct joint_set *s
 	if (set->nrkeys != j->nr)
 		return false;
 	for (i = 0; i < j->nr; i++) {
-		if (set->key[i].id != j->part[i]->id || set->key[i].cstatus != j->part[i]->cstatus)
+		if (set->id[i] != j->part[i]->id || set->cstatus[i] != j->part[i]->cstatus)
 			return false;
 	}
 	return true;
@@ -167,23 +163,27 @@ static bool make_joint(struct joint *j)
 	/* After the driver has used it for what counts: see add_samples() in overflow.c. */
 	set->joint->control.kernel = true;
 	for (i = 0; i < j->nr; i++) {
-		set->key[i].id = j->part[i]->id;
-		set->key[i].cstatus = j->part[i]->cstatus;
+		set->id[i] = j->part[i]->id;
+		set->cstatus[i] = j->part[i]->cstatus;
 	}
-	set->key[i].id = NO_ID;
+	set->id[i] = NO_ID;
 	set->nrkeys = j->nr;
 	return true;
 }
 
-/* Forget the members, which do not count.  There is one at least. */
-static __always_inline void end_members(struct joint *j)
+static __always_inline void mark_stopped(struct perfctr_cpu_state *part)
 {
-	struct perfctr_cpu_state **part = j->part, **end = part + j->nr;
+	/* A CPU that sees -1 must also see the final sums: see vperfctr_cpu_of(). */
+	smp_store_release(&vperfctr_member(part)->cpu, -1);
+}
 
-	do {
-		/* A CPU that sees -1 must also see the final sums: see vperfctr_cpu_of(). */
-		smp_store_release(&vperfctr_member(*part)->cpu, -1);
-	} while (++part != end);
+/* Forget the members, which do not count.  There is one at least. */
+static void end_members(struct joint *j)
+{
+	unsigned int i;
+
+	for (i = 0; i < j->nr; i++)
+		mark_stopped(j->part[i]);
 	j->nr = 0;
 	j->how = 0;
 }
@@ -254,7 +254,7 @@ static noinline void suspend_joint(struct joint *j)
 static __always_inline void suspend_members(struct joint *j)
 {
 	if (likely(j->how))
-		perfctr_cpu_suspend_parts(joint_of(j), j->part, j->nr);
+		perfctr_cpu_suspend_parts(joint_of(j), j->part);
 	else
 		suspend_joint(j);
 }
@@ -375,7 +375,7 @@ static bool find_members(struct joint *j, const struct vperfctr_state *except, i
 		/* One that counts alone has been here before. */
 		if (st->cpu < 0 && !vperfctr_enters_cpu(st, cpu))
 			continue;
-		if (WARN_ON_ONCE(j->nr == ARRAY_SIZE(j->part)))
+		if (WARN_ON_ONCE(j->nr == VPERFCTR_MAX_STATES))
 			break;
 		j->part[j->nr++] = &st->cpu_state;
 	}
@@ -386,12 +386,27 @@ static bool find_members(struct joint *j, const struct vperfctr_state *except, i
  * Take back what find_states() has done for the states before this one.  The list may have changed,
  * as a remote call may be detaching the next one.
  */
-static void take_back(struct joint *j, struct perfctr_cpu_state **end)
+static void take_back(struct joint *j, unsigned long n)
 {
-	struct perfctr_cpu_state **part;
+	while (n--)
+		WRITE_ONCE(member(j, n)->cpu, -1);	/* the sums have not changed */
+}
 
-	for (part = j->part; part != end; part++)
-		WRITE_ONCE(vperfctr_member(*part)->cpu, -1);	/* the sums have not changed */
+/*
+ * Make a stopped state of current the member `i` if that of the set had the same control, and if
+ * nothing else is to be done for it.  NO_ID bounds the index, so the kernel need not check it.
+ */
+static __always_inline __no_sanitize_undefined bool
+find_state(struct joint *j, const struct joint_set *set, unsigned long i,
+	   struct vperfctr_state *st, int joint_cpu, bool simple)
+{
+	/* A state without an owner has a reason to stop. */
+	if (unlikely(!is_stopped_plain_member(st) || set->id[i] != st->cpu_state.id ||
+		     (!simple && set->cstatus[i] != st->cpu_state.cstatus)))
+		return false;
+	j->part[i] = &st->cpu_state;
+	WRITE_ONCE(st->cpu, joint_cpu);
+	return true;
 }
 
 /*
@@ -402,40 +417,36 @@ static void take_back(struct joint *j, struct perfctr_cpu_state **end)
  * The identity says all of a control with a-mode counters but for its TSC, which
  * perfctr_cpu_resume_parts() takes from the state.  Such a control cannot be held.
  *
- * Return: true; otherwise take_back() must be called, with *end.
+ * Return: true; otherwise take_back() must be called, with *n.
  */
-static __always_inline bool find_states(struct joint *j, const struct joint_set *set,
-					struct vperfctr_state *st, int cpu, bool simple,
-					struct perfctr_cpu_state ***end)
+static __always_inline __no_sanitize_undefined bool
+find_states(struct joint *j, const struct joint_set *set, struct vperfctr_state *lead, int cpu,
+	    bool simple, unsigned long *n)
 {
-	struct hlist_node *node = READ_ONCE(st->others.first);
 	const int joint_cpu = vperfctr_joint_cpu(cpu);
-	struct perfctr_cpu_state **part = j->part;
-	const struct joint_key *key = set->key;
+	struct hlist_node *node;
+	unsigned long i = 0;
 
-	for (;;) {
-		/* A state without an owner has a reason to stop. */
-		if (!is_stopped_plain_member(st) || key->id != st->cpu_state.id ||
-		    (!simple && key->cstatus != st->cpu_state.cstatus))
-			break;
-		*part++ = &st->cpu_state;
-		WRITE_ONCE(st->cpu, joint_cpu);
-		key++;
-		if (!node) {
-			if (key->id != NO_ID)
-				break;
-			j->nr = part - j->part;
-			return true;
-		}
-		st = vperfctr_of_node(node);
+	if (unlikely(!find_state(j, set, 0, lead, joint_cpu, simple)))
+		goto other;
+	node = READ_ONCE(lead->others.first);
+	for (i = 1; node; i++) {
+		if (unlikely(!find_state(j, set, i, vperfctr_of_node(node), joint_cpu, simple)))
+			goto other;
 		node = READ_ONCE(node->next);
 	}
-	*end = part;
+	j->part[i] = NULL;
+	if (unlikely(set->id[i] != NO_ID))
+		goto other;
+	j->nr = i;
+	return true;
+other:
+	*n = i;
 	return false;
 }
 
 /* The driver has loaded nothing yet, and cannot resume the members directly. */
-static noinline void resume_members_here(void)
+static void resume_members_here(void)
 {
 	resume_members(joint_here());
 }
@@ -443,18 +454,17 @@ static noinline void resume_members_here(void)
 static __always_inline void start_directly(struct joint *j)
 {
 	j->how = JOINT_DIRECT | JOINT_WHOLE;
-	if (unlikely(!perfctr_cpu_resume_parts(joint_of(j), j->part, j->nr)))
-		resume_members_here();
+	perfctr_cpu_resume_parts(joint_of(j), j->part);
 }
 
 static bool start_set(struct joint *j, struct joint_set *set, struct vperfctr_state *lead, int cpu)
 {
-	struct perfctr_cpu_state **end;
+	unsigned long n;
 
 	if (!set->whole)
 		return false;
-	if (!find_states(j, set, lead, cpu, false, &end)) {
-		take_back(j, end);
+	if (!find_states(j, set, lead, cpu, false, &n)) {
+		take_back(j, n);
 		return false;
 	}
 	use_set(j, set);
@@ -483,15 +493,15 @@ static bool start_again(struct joint *j, struct vperfctr_state *lead, int cpu)
 	       start_set(j, set, lead, cpu);
 }
 
-/* The slow path of vperfctr_joint_sched_in().  `end`: of find_states(). */
-static noinline void sched_in_several(struct perfctr_cpu_state **end)
+/* The slow path of vperfctr_joint_sched_in().  `n`: of find_states(). */
+static noinline void sched_in_several(unsigned long n)
 {
 	/* Not the one that was called for: a remote call may have unlinked it since then. */
 	struct vperfctr_state *lead = vperfctr_lead_of(current);
 	struct joint *j = joint_here();
 	int cpu = smp_processor_id();
 
-	take_back(j, end);
+	take_back(j, n);
 	if (!start_again(j, lead, cpu))
 		vperfctr_several_sched_in(lead, cpu);
 }
@@ -504,16 +514,15 @@ static noinline void sched_in_several(struct perfctr_cpu_state **end)
 void vperfctr_joint_sched_in(struct preempt_notifier *notifier, int cpu)
 {
 	struct vperfctr_state *lead = container_of(notifier, struct vperfctr_state, notifier);
-	struct perfctr_cpu_state **end;
+	unsigned long n = 0;
 	struct joint *j;
 
 	local_irq_disable();
 	j = joint_here();
-	end = j->part;
-	if (likely(!j->not_ready && find_states(j, j->set, lead, cpu, true, &end)))
+	if (likely(!j->not_ready && find_states(j, j->set, lead, cpu, true, &n)))
 		start_directly(j);
 	else
-		sched_in_several(end);
+		sched_in_several(n);
 	local_irq_enable();
 }
 
@@ -585,13 +594,19 @@ void vperfctr_joint_start(struct vperfctr_state *st)
 void vperfctr_joint_sched_out(struct preempt_notifier *notifier, struct task_struct *next)
 {
 	struct joint *j = joint_here();
+	struct perfctr_cpu_state **part;
 
 	if (unlikely(!(j->how & JOINT_WHOLE))) {
 		vperfctr_several_sched_out(container_of(notifier, struct vperfctr_state, notifier));
 		return;
 	}
-	perfctr_cpu_suspend_parts(joint_of(j), j->part, j->nr);
-	end_members(j);
+	j->not_ready = 0;	/* neither nr nor how; these members are not complex */
+	perfctr_cpu_suspend_parts(joint_of(j), j->part);
+	/* There are two at least. */
+	mark_stopped(j->part[0]);
+	mark_stopped(j->part[1]);
+	for (part = &j->part[2]; unlikely(*part); part++)
+		mark_stopped(*part);
 }
 
 /* Note that current has one state more, which is no member, while the others may count. */
@@ -628,7 +643,7 @@ void vperfctr_joint_sample(void)
 	struct joint *j = joint_here();
 
 	if (j->how) {
-		perfctr_cpu_sample_parts(joint_of(j), j->part, j->nr);
+		perfctr_cpu_sample_parts(joint_of(j), j->part);
 		return;
 	}
 	perfctr_cpu_sample(joint_of(j));
@@ -773,7 +788,7 @@ int __init vperfctr_joint_init(void)
 		}
 		use_set(j, &j->sets[0]);
 	}
-	perfctr_cpu_set_find_parts(find_parts);
+	perfctr_cpu_set_parts(find_parts, resume_members_here);
 	return 0;
 
 no_memory:

@@ -283,7 +283,7 @@ static inline bool vperfctr_is_held(const struct vperfctr_state *st)
 /* Return st->cpu for a state that counts together with others on this CPU, and the reverse. */
 static __always_inline int vperfctr_joint_cpu(int cpu)
 {
-	return -2 - cpu;
+	return (u32)cpu ^ 0x80000000;	/* not -1, and one instruction */
 }
 
 /*

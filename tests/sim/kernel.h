@@ -47,6 +47,7 @@ typedef __s64 s64;
 #define ____cacheline_aligned_in_smp ____cacheline_aligned
 #undef __always_inline
 #define __always_inline		inline __attribute__((__always_inline__))
+#define __no_sanitize_undefined
 #define __noreturn		__attribute__((__noreturn__))
 #define noinline		__attribute__((__noinline__))
 #define __maybe_unused		__attribute__((unused))

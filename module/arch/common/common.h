@@ -25,7 +25,7 @@ struct perfctr_cpu_ops {
 	perfctr_cpu_op *restart;
 	perfctr_cpu_hold_op *hold_overflow;
 	perfctr_cpu_op *iresume;
-	perfctr_cpu_resume_parts_op *resume_parts;
+	perfctr_cpu_parts_op *resume_parts;
 	perfctr_cpu_parts_op *suspend_parts;
 	perfctr_cpu_parts_op *sample_parts;
 };
@@ -78,8 +78,9 @@ void perfctr_perf_refused(const struct perf_event *event);
 extern perfctr_ihandler *perfctr_overflowed;
 extern perfctr_refusal *perfctr_refused;
 
-/* static-calls.c: the service's function of that name; NULL: there are no joint states. */
+/* static-calls.c: the service's functions for joint states; NULL: there are none. */
 extern perfctr_find_parts *perfctr_find_the_parts;
+extern perfctr_slow_parts *perfctr_resume_parts_slowly;
 
 /* static-calls.c: call the service's handlers of restarts.  Context: as for resume. */
 void perfctr_tell_restarting(struct perfctr_cpu_state *state);

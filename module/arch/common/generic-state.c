@@ -169,15 +169,8 @@ void perfctr_generic_iresume(struct perfctr_cpu_state *state)
 	perfctr_cpu_resume(state);
 }
 
-/* For drivers without perfctr_has_parts_ops: the service calls neither. */
-bool perfctr_generic_resume_parts(struct perfctr_cpu_state *joint,
-				  struct perfctr_cpu_state *const *part, unsigned int n)
-{
-	return false;
-}
-
-void perfctr_generic_update_parts(struct perfctr_cpu_state *joint,
-				  struct perfctr_cpu_state *const *part, unsigned int n)
+/* For drivers without perfctr_has_parts_ops: the service never calls it. */
+void perfctr_generic_parts(struct perfctr_cpu_state *joint, struct perfctr_cpu_state *const *part)
 {
 }
 

@@ -22,9 +22,9 @@ DEFINE_STATIC_CALL(perfctr_take_overflow, perfctr_generic_take_overflow);
 DEFINE_STATIC_CALL(perfctr_restart, perfctr_generic_restart);
 DEFINE_STATIC_CALL(perfctr_hold_overflow, perfctr_generic_hold_overflow);
 DEFINE_STATIC_CALL(perfctr_iresume, perfctr_generic_iresume);
-DEFINE_STATIC_CALL(perfctr_resume_parts, perfctr_generic_resume_parts);
-DEFINE_STATIC_CALL(perfctr_suspend_parts, perfctr_generic_update_parts);
-DEFINE_STATIC_CALL(perfctr_sample_parts, perfctr_generic_update_parts);
+DEFINE_STATIC_CALL(perfctr_resume_parts, perfctr_generic_parts);
+DEFINE_STATIC_CALL(perfctr_suspend_parts, perfctr_generic_parts);
+DEFINE_STATIC_CALL(perfctr_sample_parts, perfctr_generic_parts);
 
 static char *forbid_cpus;
 module_param(forbid_cpus, charp, 0444);
@@ -47,10 +47,12 @@ void perfctr_cpu_set_refusal(perfctr_refusal *refusal)
 }
 
 perfctr_find_parts *perfctr_find_the_parts;
+perfctr_slow_parts *perfctr_resume_parts_slowly;
 
-void perfctr_cpu_set_find_parts(perfctr_find_parts *find)
+void perfctr_cpu_set_parts(perfctr_find_parts *find, perfctr_slow_parts *slow)
 {
 	perfctr_find_the_parts = find;
+	perfctr_resume_parts_slowly = slow;
 }
 
 static perfctr_restart *restarting, *restarted;
@@ -117,12 +119,9 @@ int perfctr_driver_init(const struct perfctr_cpu_ops *ops)
 	static_call_update(perfctr_hold_overflow,
 			   ops->hold_overflow ?: perfctr_generic_hold_overflow);
 	static_call_update(perfctr_iresume, ops->iresume ?: perfctr_generic_iresume);
-	static_call_update(perfctr_resume_parts,
-			   ops->resume_parts ?: perfctr_generic_resume_parts);
-	static_call_update(perfctr_suspend_parts,
-			   ops->suspend_parts ?: perfctr_generic_update_parts);
-	static_call_update(perfctr_sample_parts,
-			   ops->sample_parts ?: perfctr_generic_update_parts);
+	static_call_update(perfctr_resume_parts, ops->resume_parts ?: perfctr_generic_parts);
+	static_call_update(perfctr_suspend_parts, ops->suspend_parts ?: perfctr_generic_parts);
+	static_call_update(perfctr_sample_parts, ops->sample_parts ?: perfctr_generic_parts);
 	if (!perfctr_overflowed) {
 		perfctr_cpu_info.features &= ~VPERFCTR_FEATURE_PCINT;
 		perfctr_cpu_info.max_period = 0;

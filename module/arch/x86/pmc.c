@@ -851,79 +851,81 @@ void perfctr_x86_pmc_sample(struct perfctr_cpu_state *state)
 
 /* ---- several states that count together ---------------------------------- */
 
+/*
+ * A context switch comes here.  It uses single words of struct pmc_cpu and does not compute this
+ * CPU's address: the loops need all registers that a function need not save.
+ */
+
 /* Add to the sums of parts, which go on from `start` or will start again. */
-static __always_inline void update_parts(struct perfctr_cpu_state *const *part, unsigned int n,
-					 bool go_on)
+static __always_inline void update_parts(struct perfctr_cpu_state *const *part, bool go_on)
 {
+	const struct perfctr_cpu_state *state = *part;
 	u64 now, tsc = perfctr_rdtsc();
 
 	do {
-		const struct perfctr_cpu_state *state = *part++;
 		struct vperfctr_page *page = state->page;
 		struct vperfctr_page_ctr *ctr = page->ctr;
 		u32 nractrs = VPERFCTR_CSTATUS_NRACTRS(state->cstatus);
 
 		perfctr_page_begin(page);
-		if (state->cstatus & VPERFCTR_CSTATUS_TSC)
-			page->tsc_sum += tsc - page->tsc_start;
+		if (state->cstatus & VPERFCTR_CSTATUS_TSC) {
+			u64 ticks = tsc - page->tsc_start;
+
+			/* One instruction adds this: the compiler would add the sum first. */
+			OPTIMIZER_HIDE_VAR(ticks);
+			page->tsc_sum += ticks;
+		}
 		if (go_on)
 			page->tsc_start = tsc;
 		do {
+			nractrs = countdown(nractrs);
 			now = perfctr_rdpmc(ctr->map);
 			ctr->sum += (now - ctr->start) & page->mask;
-			ctr->start = go_on ? now : 0;	/* see suspend() */
+			ctr->start = go_on ? now : 0;	/* see suspend_actrs() */
 			ctr++;
-			nractrs = countdown(nractrs);
 		} while (--nractrs);
 		perfctr_page_end(page);
-	} while (--n);
+		state = *++part;
+	} while (state);
 }
 
-void perfctr_x86_pmc_suspend_parts(struct perfctr_cpu_state *joint,
-				   struct perfctr_cpu_state *const *part, unsigned int n)
+/* As a process may be able to look. */
+static noinline void stop_parts(struct perfctr_cpu_state *joint,
+				struct perfctr_cpu_state *const *part)
 {
-	struct pmc_cpu *cpu = this_cpu_ptr(&perfctr_x86_pmc_cpu);
-	u32 stops = must_stop_or_other(joint);
-
-	if (stops)
-		stop_global_ctrl(cpu);
-	update_parts(part, n, false);
-	WRITE_ONCE(cpu->running, NULL);
-	if (stops && unlikely(perfctr_x86_watched()))
+	stop_global_ctrl(this_cpu_ptr(&perfctr_x86_pmc_cpu));
+	update_parts(part, false);
+	this_cpu_write(perfctr_x86_pmc_cpu.running, NULL);
+	if (unlikely(perfctr_x86_watched()))
 		clear_used(joint);
 }
 
+void perfctr_x86_pmc_suspend_parts(struct perfctr_cpu_state *joint,
+				   struct perfctr_cpu_state *const *part)
+{
+	if (must_stop_or_other(joint)) {
+		stop_parts(joint, part);
+		return;
+	}
+	update_parts(part, false);
+	this_cpu_write(perfctr_x86_pmc_cpu.running, NULL);
+}
+
 void perfctr_x86_pmc_sample_parts(struct perfctr_cpu_state *joint,
-				  struct perfctr_cpu_state *const *part, unsigned int n)
+				  struct perfctr_cpu_state *const *part)
 {
-	update_parts(part, n, true);
+	update_parts(part, true);
 }
 
-/* Load the control of the joint state first. */
-static noinline bool load_and_resume_parts(struct perfctr_cpu_state *joint,
-					   struct perfctr_cpu_state *const *part, unsigned int n)
+static __always_inline void resume_each(struct perfctr_cpu_state *joint,
+					struct perfctr_cpu_state *const *part, u32 running)
 {
-	struct pmc_cpu *cpu = this_cpu_ptr(&perfctr_x86_pmc_cpu);
-
-	if (!(joint->cstatus & cpu->ready))
-		return false;
-	write_control(cpu, joint);
-	return perfctr_x86_pmc_resume_parts(joint, part, n);
-}
-
-bool perfctr_x86_pmc_resume_parts(struct perfctr_cpu_state *joint,
-				  struct perfctr_cpu_state *const *part, unsigned int n)
-{
-	struct pmc_cpu *cpu = this_cpu_ptr(&perfctr_x86_pmc_cpu);
-	u32 running = running_cstatus(0);
+	const struct perfctr_cpu_state *state = *part;
 	u64 tsc;
 
-	if (unlikely(cpu->id != joint->id))
-		return load_and_resume_parts(joint, part, n);
-	WRITE_ONCE(cpu->running, joint);
+	this_cpu_write(perfctr_x86_pmc_cpu.running, joint);
 	tsc = perfctr_rdtsc();
 	do {
-		const struct perfctr_cpu_state *state = *part++;
 		struct vperfctr_page *page = state->page;
 
 		perfctr_page_begin(page);
@@ -931,11 +933,50 @@ bool perfctr_x86_pmc_resume_parts(struct perfctr_cpu_state *joint,
 		page->tsc_start = tsc;
 		resume_actrs(page, VPERFCTR_CSTATUS_NRACTRS(state->cstatus));
 		perfctr_page_end(page);
-	} while (--n);
+		state = *++part;
+	} while (state);
+}
+
+/* Resume parts whose counters must be loaded before, or started after that. */
+static noinline void start_parts(struct perfctr_cpu_state *joint,
+				 struct perfctr_cpu_state *const *part)
+{
+	struct pmc_cpu *cpu = this_cpu_ptr(&perfctr_x86_pmc_cpu);
+	u32 running = running_cstatus(0);
+
+	if (cpu->id != joint->id) {
+		if (!(joint->cstatus & cpu->ready)) {
+			perfctr_resume_parts_slowly();
+			return;
+		}
+		write_control(cpu, joint);
+	}
+	resume_each(joint, part, running);
 	start_counters(cpu, joint, must_stop_or_other(joint));
 	if (running & VPERFCTR_CSTATUS_RDPMC)
 		perfctr_x86_saw_rdpmc();
-	return true;
+}
+
+/* True if this CPU holds the control, and its counters run already, and may. */
+static __always_inline bool has_run_on(const struct perfctr_cpu_state *joint)
+{
+	return this_cpu_read(perfctr_x86_pmc_cpu.id) == joint->id && !must_stop_or_other(joint) &&
+	       !(joint->control.regs.enable & ~this_cpu_read(perfctr_x86_pmc_cpu.global_ctrl));
+}
+
+void perfctr_x86_pmc_resume_parts(struct perfctr_cpu_state *joint,
+				  struct perfctr_cpu_state *const *part)
+{
+	u32 running;
+
+	if (unlikely(!has_run_on(joint))) {
+		start_parts(joint, part);
+		return;
+	}
+	running = running_cstatus(0);
+	resume_each(joint, part, running);
+	if (running & VPERFCTR_CSTATUS_RDPMC)
+		perfctr_x86_saw_rdpmc();
 }
 
 /* ---- handling an overflow ------------------------------------------------ */

@@ -134,7 +134,7 @@ perfctr_cpu_take_op perfctr_x86_pmc_take_overflow;
 perfctr_cpu_op perfctr_x86_pmc_restart;
 perfctr_cpu_hold_op perfctr_x86_pmc_hold_overflow;
 perfctr_cpu_op perfctr_x86_pmc_iresume;
-perfctr_cpu_resume_parts_op perfctr_x86_pmc_resume_parts;
+perfctr_cpu_parts_op perfctr_x86_pmc_resume_parts;
 perfctr_cpu_parts_op perfctr_x86_pmc_suspend_parts;
 perfctr_cpu_parts_op perfctr_x86_pmc_sample_parts;
 struct perfctr_cpu_state *perfctr_x86_pmc_overflow(void);

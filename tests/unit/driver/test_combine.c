@@ -9,7 +9,7 @@ static const struct work work = { .instructions = 1000, .cycles = 3000 };
 
 static struct model_config config;
 static struct thread part[2], joint;
-static struct perfctr_cpu_state *const parts[] = { &part[0].state, &part[1].state };
+static struct perfctr_cpu_state *const parts[] = { &part[0].state, &part[1].state, NULL };
 
 static void setup(void)
 {
@@ -31,7 +31,7 @@ static void set_part(unsigned int i, u32 map, u32 map2)
 	thread_control(&part[i], &control, 0);
 }
 
-static struct perfctr_cpu_state *const swapped[] = { &part[1].state, &part[0].state };
+static struct perfctr_cpu_state *const swapped[] = { &part[1].state, &part[0].state, NULL };
 
 static int combine(struct perfctr_cpu_control *control)
 {
@@ -120,11 +120,18 @@ START_TEST(samples)
 }
 END_TEST
 
+static unsigned int slowly;
+
+static void note_slow_parts(void)
+{
+	slowly++;
+}
+
 /* The joint state counts, but only the pages of its parts are updated, in any order. */
 START_TEST(pages_of_parts)
 {
 	struct perfctr_cpu_control control;
-	u32 joint_samples;
+	u32 joint_samples, part_samples;
 	unsigned int i, k;
 
 	set_part(0, 1, 2);
@@ -133,25 +140,30 @@ START_TEST(pages_of_parts)
 	ck_assert(perfctr_has_parts_ops);
 	ck_assert_int_eq(combine(&control), 0);
 	thread_control(&joint, &control, 0);
-	joint_samples = joint.page.samplecount;
+	part_samples = part[0].page.samplecount;
 	fake_irqs_off = true;
 	/* The CPU does not hold counters yet. */
-	ck_assert(!perfctr_cpu_resume_parts(&joint.state, parts, 2));
+	perfctr_cpu_set_parts(NULL, note_slow_parts);
+	perfctr_cpu_resume_parts(&joint.state, parts);
+	ck_assert_uint_eq(slowly, 1);
+	ck_assert_uint_eq(part[0].page.samplecount, part_samples);
 	perfctr_cpu_resume(&joint.state);
 	perfctr_cpu_suspend(&joint.state);
 	joint_samples = joint.page.samplecount;
 	/* The registers hold another control in the first round. */
 	perfctr_cpu_resume(&part[1].state);
 	perfctr_cpu_suspend(&part[1].state);
-	for (k = 1; k < 4; k++) {
-		ck_assert(perfctr_cpu_resume_parts(&joint.state, k % 2 ? parts : swapped, 2));
+	for (k = 1; k < 8; k++) {
+		/* They are stopped, start for good, run on, run on, and are stopped. */
+		perfctr_isolate = k % 4 == 1;
+		perfctr_cpu_resume_parts(&joint.state, k % 2 ? parts : swapped);
 		for (i = 0; i < 2; i++) {
 			ck_assert_uint_eq(part[i].page.cstatus,
 					  part[i].state.cstatus | VPERFCTR_CSTATUS_RUNNING);
 			ck_assert_uint_eq(part[i].page.tsc_start, model_rdtsc());
 		}
 		model_run(&work);
-		perfctr_cpu_sample_parts(&joint.state, parts, 2);
+		perfctr_cpu_sample_parts(&joint.state, parts);
 		for (i = 0; i < 2; i++) {
 			struct vperfctr_page *page = &part[i].page;
 
@@ -161,7 +173,7 @@ START_TEST(pages_of_parts)
 			ck_assert_uint_eq(page->samplecount & 1, 0);
 		}
 		model_run(&work);
-		perfctr_cpu_suspend_parts(&joint.state, parts, 2);
+		perfctr_cpu_suspend_parts(&joint.state, parts);
 		model_run(&work);
 		for (i = 0; i < 2; i++) {
 			ck_assert_uint_eq(part[i].page.ctr[0].sum, 2000 * k);
@@ -172,7 +184,10 @@ START_TEST(pages_of_parts)
 		ck_assert_uint_eq(part[0].page.tsc_sum, 6000 * k);
 		ck_assert_uint_eq(part[1].page.tsc_sum, 0);
 	}
+	ck_assert_uint_eq(slowly, 1);
 	ck_assert_uint_eq(joint.page.samplecount, joint_samples);
+	perfctr_cpu_set_parts(NULL, NULL);
+	perfctr_isolate = true;
 	fake_irqs_off = false;
 }
 END_TEST

@@ -687,7 +687,7 @@ START_TEST(cascade_beside)
 	struct perfctr_cpu_control both;
 
 	start(2, false, true);
-	perfctr_cpu_set_find_parts(find_parts);
+	perfctr_cpu_set_parts(find_parts, NULL);
 	set_cascade(0, 10);
 	thread_control(&a, &control, 0);
 	control_init(&control);
@@ -717,7 +717,7 @@ START_TEST(cascade_beside)
 	joint_in();
 	ck_assert(!counts(14));
 	joint_out();
-	perfctr_cpu_set_find_parts(NULL);
+	perfctr_cpu_set_parts(NULL, NULL);
 	machine_stop();
 }
 END_TEST
