@@ -49,6 +49,7 @@ struct __vperfctr_perf {
 	/* The time and the counts of each thread or CPU at the last reset, and room for the next. */
 	uint64_t *base[2];
 	unsigned int current;		/* the index of those of the last reset */
+	volatile unsigned int resets;	/* that a signal handler may have made meanwhile */
 };
 
 /* The result of a read of the group. */
@@ -352,13 +353,44 @@ static int add_all(const struct __vperfctr_perf *p, unsigned int first, struct g
 	       -EBUSY : 0;
 }
 
+/*
+ * Copy the base of a thread or a CPU.  This precedes the read of the counts: a signal handler may
+ * reset meanwhile, and counts less a later base would be less than zero.  Two such resets write to
+ * the place of the first base.
+ */
+static void copy_base(const struct __vperfctr_perf *p, unsigned int first, uint64_t *base)
+{
+	unsigned int resets;
+
+	do {
+		resets = p->resets;
+		__vperfctr_barrier();
+		memcpy(base, base_of(p, p->base[p->current], first), base_size(p));
+		__vperfctr_barrier();
+	} while (p->resets != resets);
+}
+
+/* Return: one member of the only base.  A processor of 64 bits reads it at once. */
+static inline uint64_t load_base(const struct __vperfctr_perf *p, size_t i)
+{
+	uint64_t base[1 + PERF_GROUP_MAX];
+
+	if (sizeof(long) < sizeof(base[0])) {
+		copy_base(p, 0, base);
+		return base[i];
+	}
+	return p->base[p->current][i];
+}
+
 /* The same since the last reset. */
 static int add_counts(const struct __vperfctr_perf *p, unsigned int first, struct group *sum)
 {
-	const uint64_t *base = base_of(p, p->base[p->current], first);
+	uint64_t base[1 + PERF_GROUP_MAX];
 	unsigned int k;
-	int err = p->lost ? -EBUSY : add_all(p, first, sum);
+	int err;
 
+	copy_base(p, first, base);
+	err = p->lost ? -EBUSY : add_all(p, first, sum);
 	sum->running -= base[0];
 	for (k = 0; k < p->nr; k++)
 		sum->value[k] -= base[1 + k];
@@ -517,10 +549,10 @@ static bool read_here(const struct vperfctr_handle *h, uint64_t *pmc, unsigned i
 		      unsigned int nr)
 {
 	const struct __vperfctr_perf *p = h->perf;
-	const uint64_t *base = p->base[p->current];	/* of the only group */
-	uint64_t value[VPERFCTR_MAX_CTRS];
+	uint64_t value[VPERFCTR_MAX_CTRS], base[1 + PERF_GROUP_MAX];
 	unsigned int i;
 
+	copy_base(p, 0, base);
 	if (p->lost || !__vperfctr_mine(&h->pub) ||
 	    !__vperfctr_perf_read_pages(p->pages, value, first, nr))
 		return false;
@@ -559,13 +591,17 @@ int __vperfctr_perf_read(const struct vperfctr_handle *h, uint64_t *tsc, uint64_
 			 unsigned int first, unsigned int nr)
 {
 	const struct __vperfctr_perf *p = h->perf;
-	uint64_t value;
+	uint64_t value, base;
 
 	/* One counter, as vperfctr_read_pmc() reads it: without the room and the loops for many. */
-	if (nr == 1 && !tsc && p->pages && !p->lost && __vperfctr_mine(&h->pub) &&
-	    __vperfctr_perf_read_page(p->pages, &value, first)) {
-		*pmc = value - p->base[p->current][1 + p->place[first]];
-		return 0;
+	if (nr == 1 && !tsc && p->pages && !p->lost && first < p->nrctrs &&
+	    __vperfctr_mine(&h->pub)) {
+		base = load_base(p, (size_t)1 + p->place[first]);
+		__vperfctr_barrier();
+		if (__vperfctr_perf_read_page(p->pages, &value, first)) {
+			*pmc = value - base;
+			return 0;
+		}
 	}
 	return read_any(h, tsc, pmc, first, nr);
 }
@@ -766,6 +802,7 @@ int __vperfctr_perf_reset(struct vperfctr_handle *h)
 	if (err)
 		return err;
 	p->current = next;
+	p->resets++;
 	p->lost = false;
 	return __vperfctr_perf_pause(h, false);
 }

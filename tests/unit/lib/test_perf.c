@@ -42,6 +42,8 @@ static struct {
 	bool user_reads;		/* events have counters that user mode may read */
 	struct perf_event_mmap_page *page[MAX_EVENTS];
 	void (*in_rdpmc)(void);		/* what happens meanwhile, once */
+	void (*after_rdpmc)(void);	/* the same, when that has read */
+	void (*after_read)(void);	/* and when the kernel has */
 } k;
 
 static const char *const no_device = "/dev/vperfctr-of-no-test";
@@ -123,6 +125,7 @@ static unsigned int find_leader(int fd)
 ssize_t __wrap_read(int fd, void *buf, size_t size)
 {
 	uint64_t out[3 + MAX_EVENTS] = { 0, k.enabled };
+	void (*func)(void) = k.after_read;
 	unsigned int i, first = find_leader(fd);
 
 	if (first == k.nr)
@@ -138,6 +141,9 @@ ssize_t __wrap_read(int fd, void *buf, size_t size)
 	if (size < (3 + out[0]) * 8)
 		return refuse(ENOSPC);
 	memcpy(buf, out, (3 + out[0]) * 8);
+	k.after_read = NULL;
+	if (func)
+		func();
 	return (ssize_t)(3 + out[0]) * 8;
 }
 
@@ -181,11 +187,17 @@ void *__wrap_mmap64(void *addr, size_t len, int prot, int flags, int fd, off_t o
 uint64_t test_rdpmc(uint32_t index)
 {
 	void (*func)(void) = k.in_rdpmc;
+	uint64_t value;
 
 	k.in_rdpmc = NULL;
 	if (func)
 		func();
-	return (k.value[index] - k.page[index]->offset) & COUNTER_MASK;
+	value = (k.value[index] - k.page[index]->offset) & COUNTER_MASK;
+	func = k.after_rdpmc;
+	k.after_rdpmc = NULL;
+	if (func)
+		func();
+	return value;
 }
 
 /* ---- tests ------------------------------------------------------------------------------- */
@@ -995,6 +1007,109 @@ START_TEST(reset_of_cpus)
 }
 END_TEST
 
+static struct vperfctr *in_handler;
+
+/* Two signals come, whose handlers reset. */
+static void reset_twice(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		advance(2);
+		if (vperfctr_reset(in_handler))
+			abort();
+	}
+}
+
+static void reset_once(void)
+{
+	advance(2);
+	if (vperfctr_reset(in_handler))
+		abort();
+}
+
+/* A read that signal handlers interrupt to reset has the counts since a reset, and none below 0. */
+START_TEST(reset_in_handler)
+{
+	static void (*const resets[])(void) = { reset_once, reset_twice };
+	struct vperfctr_soft soft = { .size = sizeof(soft) };
+	uint64_t tsc, pmc[2], sums[3], count;
+	struct vperfctr_read state = {
+		.nrctrs = 2, .sums = (uintptr_t)sums, .soft = (uintptr_t)&soft,
+	};
+	struct vperfctr *v;
+	unsigned int i;
+
+	k.user_reads = true;
+	in_handler = v = open_ok("instructions:u,cycles:u,task-clock");
+	for (i = 0; i < 2; i++) {
+		/* By the kernel. */
+		ck_assert_int_eq(vperfctr_reset(v), 0);
+		advance(1);
+		k.after_read = resets[i];
+		ck_assert_int_eq(vperfctr_read(v, &tsc, pmc, 2), 0);
+		ck_assert_uint_eq(pmc[0], 1000);
+		ck_assert_uint_eq(pmc[1], 2000);
+		ck_assert_int_eq(vperfctr_reset(v), 0);
+		advance(1);
+		k.after_read = resets[i];
+		ck_assert_int_eq(vperfctr_read_state(v, &state), 0);
+		ck_assert_uint_eq(sums[1], 1000);
+		ck_assert_uint_eq(sums[2], 2000);
+		ck_assert_uint_eq(soft.count[0].own, 3000);
+		ck_assert_int_eq(vperfctr_reset(v), 0);
+		advance(1);
+		k.after_read = resets[i];
+		ck_assert_int_eq(vperfctr_read_soft(v, VPERFCTR_SOFT_TASK_CLOCK, &count), 0);
+		ck_assert_uint_eq(count, 3000);
+		/* By the page of one counter, and of all. */
+		ck_assert_int_eq(vperfctr_reset(v), 0);
+		advance(1);
+		k.after_rdpmc = resets[i];
+		ck_assert_int_eq(vperfctr_read_pmc(v, 1, pmc), 0);
+		ck_assert_uint_eq(pmc[0], 2000);
+		ck_assert_int_eq(vperfctr_reset(v), 0);
+		advance(1);
+		k.after_rdpmc = resets[i];
+		ck_assert_int_eq(vperfctr_read(v, NULL, pmc, 2), 0);
+		ck_assert_uint_eq(pmc[0], 1000);
+		/* The second is read after the handler, and has what that has counted. */
+		ck_assert_uint_eq(pmc[1], 2000 + 4000 * (i + 1));
+		ck_assert_ptr_null(k.after_rdpmc);
+	}
+	vperfctr_close(v);
+}
+END_TEST
+
+/* The same of CPUs. */
+START_TEST(reset_of_cpus_in_handler)
+{
+	static const pid_t none = -1;
+	static const int cpu[] = { 1, 2 };
+	const struct vperfctr_perf_place place = { .tid = &none, .cpu = cpu, .nrtids = 1, .nrcpus = 2 };
+	struct vperfctr_soft soft = { .size = sizeof(soft) };
+	uint64_t sums[2 * 2];
+	struct vperfctr_read_cpus read = { .nrcpus = 2, .nrctrs = 1, .sums = (uintptr_t)sums };
+	struct vperfctr *v;
+
+	ck_assert_int_eq(vperfctr_perf_open_at(&v, "instructions,context-switches", &place,
+					       VPERFCTR_PERF_NS, &why),
+			 0);
+	in_handler = v;
+	advance(1);
+	k.after_read = reset_twice;
+	ck_assert_int_eq(vperfctr_read_cpus(v, &read), 0);
+	ck_assert_uint_eq(sums[1], 1000);
+	/* Since the second reset. */
+	ck_assert_uint_eq(sums[3], 0);
+	advance(1);
+	k.after_read = reset_twice;
+	ck_assert_int_eq(vperfctr_perf_cpu_soft(v, 1, &soft), 0);
+	ck_assert_uint_eq(soft.count[1].own, 4000);
+	vperfctr_close(v);
+}
+END_TEST
+
 /* A region works by system calls, too. */
 START_TEST(region)
 {
@@ -1254,6 +1369,8 @@ int main(void)
 	tcase_add_test(t, thread_on_cpus);
 	tcase_add_test(t, cpus);
 	tcase_add_test(t, reset_of_cpus);
+	tcase_add_test(t, reset_in_handler);
+	tcase_add_test(t, reset_of_cpus_in_handler);
 	tcase_add_loop_test(t, offline_cpu, 0, 3);
 	tcase_add_loop_test(t, bad_places, 0, 10);
 	tcase_add_test(t, newer_samples);
