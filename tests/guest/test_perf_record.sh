@@ -147,6 +147,20 @@ if perfex stat --backend=perf -e cycles true > "$tmp/out" 2>&1 && [ "$(cat /proc
 	check "too high a rate" "$? $(grep -c 'kernel.perf_event_max_sample_rate says: use a lower rate than 1000000' "$tmp/err")" "125 1"
 fi
 
+# Standard output has the samples, and no text of the program.
+for way in "-o -" "-o /dev/stdout" "-a -o -"; do
+	# shellcheck disable=SC2086
+	perfex record --backend=perf -e cpu-clock=100us $way sh -c "echo among the samples; exec $loads 20" > "$tmp/samples" 2> "$tmp/err"
+	check "status, record $way" $? 3
+	check "the program's text, $way" "$(grep -c '^among the samples$' "$tmp/err")" 1
+	check "the samples, $way" "$(grep -c 'among the samples$' "$tmp/samples")" 0
+	perfex report -i "$tmp/samples" > "$tmp/report" 2> "$tmp/report.err"
+	check "report, $way" "$?$(cat "$tmp/report.err")" 0
+done
+# A device has no samples that are read again: the program's text remains where it was.
+perfex record --backend=perf -q -e cpu-clock=100us -o /dev/null echo text > /dev/null 2> "$tmp/err"
+check "a device" "$?$(cat "$tmp/err")" 0
+
 # CPUs, and all that runs there.
 record "CPUs" 3 -a -e cpu-clock "$loads" 80
 check_shares "CPUs" 200

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "output.h"
 #include "perfex.h"
 
 static struct rlimit found_files;
@@ -29,6 +30,24 @@ void files_restore(void)
 	files_raised = false;
 }
 
+static bool reserved;
+
+void stdout_reserve(const struct output *out)
+{
+	struct stat file, standard;
+
+	/* Samples that a terminal or a device gets are not read again. */
+	if (!fstat(fileno(out->f), &file) && !fstat(STDOUT_FILENO, &standard))
+		reserved = file.st_dev == standard.st_dev && file.st_ino == standard.st_ino &&
+			   !S_ISCHR(file.st_mode);
+}
+
+void stdout_divert(void)
+{
+	if (reserved)
+		dup2(STDERR_FILENO, STDOUT_FILENO);
+}
+
 pid_t command_start(char **argv, struct error *e)
 {
 	struct { bool user; int err; } failed = { true, 0 };
@@ -42,6 +61,7 @@ pid_t command_start(char **argv, struct error *e)
 	if (!pid) {
 		files_restore();
 		signals_restore();
+		stdout_divert();
 		failed.err = user_become();
 		if (!failed.err) {
 			execvp(argv[0], argv);

@@ -482,6 +482,15 @@ void signals_end(int wstatus);
 void files_raise(void);
 void files_restore(void);
 
+struct output;
+
+/*
+ * Samples go to the output: if that is standard output, a command must not print among them.
+ * The child that becomes the command lets it print to standard error then.
+ */
+void stdout_reserve(const struct output *out);
+void stdout_divert(void);
+
 /*
  * Start a command that has no counters of its own.  Signals, and the limit of open files, are as
  * perfex found them.

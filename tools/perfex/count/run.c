@@ -177,6 +177,7 @@ ready:
 		getrusage(RUSAGE_SELF, &m.usage);
 		send_message(sock, &m, -1);
 	}
+	stdout_divert();
 	execvp(argv[0], argv);
 	m.stage = STAGE_EXEC;
 	m.err = -errno;

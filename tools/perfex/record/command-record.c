@@ -170,6 +170,7 @@ static int finish_record(struct options *o, struct error *e)
 static int run_record(const struct options *o, struct output *output, FILE *out, struct error *e)
 {
 	(void)out;
+	stdout_reserve(output);
 	return sample(&o->counting, &o->record.sample, &o->show, output, e);
 }
 
