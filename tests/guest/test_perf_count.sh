@@ -100,6 +100,20 @@ check_range "time of automatic runs" "$(count task-clock)" $((cpus * 990)) $((cp
 VPERFCTR_BACKEND=perf run "top" 0 top --timeout 700 -I 300
 check "rows of top" "$(($(grep -c ' all ' "$tmp/out") >= 1))" 1
 
+# A rest of the time is no interval of its own, and no process has more than the time of its thread.
+sh -c 'while :; do :; done' &
+pid=$!
+VPERFCTR_BACKEND=perf run "rest" 0 top -p $pid -I 300 --timeout 315
+check "intervals of top" "$(grep -c ' CPUs, ' "$tmp/out")" 1
+VPERFCTR_BACKEND=perf run "shorter than an interval" 0 top -p $pid -I 300 --timeout 30
+check "intervals of top in a moment" "$(grep -c ' CPUs, ' "$tmp/out")" 1
+VPERFCTR_BACKEND=perf run "intervals" 0 top -p $pid -I 300 --timeout 700
+check "rates above 1 CPU" "$(awk '/ CPUs, / && $2 > 1' "$tmp/out")" ""
+kill $pid
+wait $pid 2> /dev/null
+run "CPUs for no time" 0 stat --backend=perf -a -x , -o "$tmp/counts" -e task-clock --timeout=0
+check "rate of CPUs" "$(awk -F , -v cpus="$cpus" '/CPUs utilized/ && $6 > cpus' "$tmp/counts")" ""
+
 # perfex says in one line what is wrong.
 for arguments in "-p 999999999" "-t 999999999" "-C 9999" "-C x" "-a --per-kind" "-p 0" "-a -e nonsense"; do
 	# shellcheck disable=SC2086

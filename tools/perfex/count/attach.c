@@ -1097,6 +1097,7 @@ static void collect_counts(struct session *s, struct result *r, struct error *e)
 		return;
 	}
 	i = (unsigned int)-(s->nrmembers || s->sampler ? end_sets(s) : end_families(s));
+	r->elapsed = seconds_since(&s->start);
 	if (i) {
 		fail_read(e, -(int)i, s->perf);
 		return;
@@ -1119,14 +1120,16 @@ static int count_attached(struct session *s, char **argv, double timeout,
 
 	if (open_ends(s, e))
 		return -1;
+	/* Before all counters start: no more than this time is in the counts. */
+	clock_gettime(CLOCK_MONOTONIC, &s->start);
 	err = attach_all(s, e);
 	if (!err && s->per_thread && !s->perf)
 		err = open_members(s, e);
 	if (err > 0) {
 		err = stop_and_open(s, e);
 		s->nrcounted = s->nr;
+		clock_gettime(CLOCK_MONOTONIC, &s->start);
 	}
-	clock_gettime(CLOCK_MONOTONIC, &s->start);
 	release_all(s);
 	if (!err && s->per_thread && s->interval->ms) {
 		err = read_parts(s);

@@ -653,7 +653,6 @@ static int count_session(struct session *s, char **argv, struct result *r, struc
 	bool told = false;
 	int err;
 
-	clock_gettime(CLOCK_MONOTONIC, &s->start);
 	if (*argv) {
 		s->command = command_start(argv, e);
 		if (s->command < 0)
@@ -713,6 +712,7 @@ static int start_perf(struct session *s, struct error *e)
 	if (perf_count_cpus(&s->v, s->perf, s->cpus->mask, e) ||
 	    (s->sampler && s->sampler->start(s->sampler->arg, NULL, s->v, e)))
 		return -1;
+	clock_gettime(CLOCK_MONOTONIC, &s->start);
 	err = vperfctr_resume(s->v);
 	return err ? fail_read(e, err, true) : 0;
 }
@@ -729,6 +729,8 @@ static int start_session(struct session *s, const struct vperfctr_control *contr
 		return fail_open_cpus(e, err);
 	if (s->sampler && begin_samples(s, e))
 		return -1;
+	/* Before any CPU counts: no more than this time is in the counts. */
+	clock_gettime(CLOCK_MONOTONIC, &s->start);
 	err = vperfctr_control(s->v, control);
 	return err ? fail_control_cpus(e, err, control, PROC) : 0;
 }

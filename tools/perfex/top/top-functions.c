@@ -4,6 +4,7 @@
  * interval, and another one reads its samples, which may name files of others.
  */
 #include <errno.h>
+#include <math.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -188,31 +189,40 @@ static double seconds_now(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / NS_PER_SECOND;
 }
 
+/* Return: how long the next interval is.  A rest that is too short for a rate of its own is its part. */
+static double length_of(double left, double interval)
+{
+	return left < interval * 1.1 ? left : interval;
+}
+
 int top_functions(const struct count_options *c, const struct sample_spec *spec, unsigned int ms,
 		  const struct reporting *o, FILE *out, struct error *e)
 {
 	struct moment m = { .o = o, .out = out, .first = true };
 	const double since = seconds_now(), interval = ms / 1e3;
 	const struct timespec now = { 0 };
-	double left = interval;
+	double left = INFINITY;
 	sigset_t set;
 	int ret = 0, fd;
 
 	/* The child that records gets Ctrl-C, too, and writes what it has. */
 	signals_catch(&set, false, NULL);
 	while (!ret) {
+		if (c->timeout >= 0)
+			left = m.first ? c->timeout : c->timeout - (seconds_now() - since);
+		/* The time of a table, and of the start of the next interval, may be all that was left. */
+		if (left < interval / 10 && !m.first)
+			break;
 		fd = memfd_create("perfex-top", MFD_CLOEXEC);
 		if (fd < 0)
 			return fail_with(e, "out of memory");
 		snprintf(m.name, sizeof(m.name), "/proc/self/fd/%d", fd);
-		if (c->timeout >= 0)
-			left = c->timeout - (seconds_now() - since);
-		ret = record_interval(c, spec, fd, left < interval ? left > 0 ? left : 0 : interval, e);
+		ret = record_interval(c, spec, fd, length_of(left, interval), e);
 		if (!ret)
 			ret = work_in_child(print_moment, &m, true, e);
 		close(fd);
 		m.first = false;
-		if (ret || (c->timeout >= 0 && left <= interval) || !has_targets(&c->targets) ||
+		if (ret || length_of(left, interval) == left || !has_targets(&c->targets) ||
 		    sigtimedwait(&set, NULL, &now) > 0)
 			break;
 	}
