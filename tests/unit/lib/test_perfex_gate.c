@@ -48,10 +48,22 @@ START_TEST(delay)
 	ck_assert_int_eq(perfex("-C", "0", "-D", "10", "-x,", "-e", "cycles,instructions", "sleep", "0.2"), 0);
 	ck_assert_int_eq(strncmp(err, "1000,,cycles,1000000,100.00,,\n1001,,instructions,", 49), 0);
 	/* It has not opened when the command ends. */
-	ck_assert_int_eq(perfex("-C", "0", "-D", "60000", "-x,", "-e", "cycles", "true"), 0);
-	ck_assert_int_eq(strncmp(err, "0,,cycles,0,", 12), 0);
-	ck_assert_int_eq(perfex("--delay=60000", "-x,", "-e", "cycles", "true"), 0);
-	ck_assert_int_eq(strncmp(err, "0,,cycles,0,", 12), 0);
+	ck_assert_int_eq(perfex("-C", "0", "-D", "60000", "-x,", "-e", "cycles", "true"), 125);
+	ck_assert_int_eq(strncmp(err, "<not counted>,,cycles,0,", 24), 0);
+	has(err, "\nperfex: nothing was counted: the delay of -D, 60000 ms, is longer than the run\n");
+	ck_assert_int_eq(perfex("--delay=60000", "-x,", "-e", "cycles", "true"), 125);
+	ck_assert_int_eq(strncmp(err, "<not counted>,,cycles,0,", 24), 0);
+	ck_assert_int_eq(perfex("--delay=60000", "-j", "-e", "cycles", "true"), 125);
+	has(err, "\"counter-value\" : \"<not counted>\"");
+	ck_assert_int_eq(perfex("--delay=60000", "-e", "cycles", "true"), 125);
+	has(err, "       <not counted>  cycles\n");
+	has(err, "nothing was counted: the delay");
+	ck_assert_int_eq(perfex("-C", "0-1", "--per-cpu", "-D", "60000", "-e", "cycles", "true"), 125);
+	has(err, "CPU1");
+	has_not(err, "  0  cycles");
+	ck_assert_int_eq(perfex("-D", "-1", "--control", fifos("fifo:%s"), "-e", "cycles", "true"), 125);
+	has(err, "       <not counted>  cycles\n");
+	has(err, "\nperfex: nothing was counted: --control got no 'enable'\n");
 	/* All that the fake kernel counts comes before the delay is over. */
 	ck_assert_int_eq(perfex("-D", "10", "-x,", "-e", "cycles", "sleep", "0.2"), 0);
 	ck_assert_int_eq(strncmp(err, "0,,cycles,0,", 12), 0);
@@ -94,10 +106,10 @@ START_TEST(delay_of_parts)
 	ck_assert_int_eq(perfex("-C", "0-1", "--per-cpu", "-D", "10", "-x,", "-e", "cycles", "sleep", "0.2"), 0);
 	ck_assert_int_eq(strncmp(err, "CPU0,1000,,cycles,1000000,", 26), 0);
 	has(err, "\nCPU1,2000,,cycles,1000000,");
-	ck_assert_int_eq(perfex("-C", "0", "-I", "20", "-D", "60000", "-x,", "-e", "cycles", "sleep", "0.1"), 0);
+	ck_assert_int_eq(perfex("-C", "0", "-I", "20", "-D", "60000", "-x,", "-e", "cycles", "sleep", "0.1"), 125);
 	has_not(err, ",1000,,cycles");
 	has(err, ",0,,cycles,0,");
-	ck_assert_int_eq(perfex("-C", "0-1", "--per-cpu", "-I", "20", "-D", "60000", "-x,", "-e", "cycles", "sleep", "0.1"), 0);
+	ck_assert_int_eq(perfex("-C", "0-1", "--per-cpu", "-I", "20", "-D", "60000", "-x,", "-e", "cycles", "sleep", "0.1"), 125);
 	has(err, ",CPU1,0,,cycles,0,");
 	has_not(err, "000,,cycles");
 	/* Each read adds 1000, and the one that opens the gate is left out. */

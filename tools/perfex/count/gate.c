@@ -92,6 +92,7 @@ int gate_open(struct gate *gate, const struct stat_options *o, unsigned int nrpa
 		return 0;
 	gate->used = true;
 	gate->closed = o->delay;
+	gate->opened = !gate->closed;
 	if (o->delay > 0)
 		gate->opens_at = o->delay / 1e3;
 	gate->nr = 1 + nrparts;
@@ -155,6 +156,7 @@ static int set_closed(struct gate *gate, bool closed, gate_read_fn *read, void *
 			add_left_out(gate, i, &now);
 	}
 	gate->closed = closed;
+	gate->opened |= !closed;
 	return 0;
 }
 

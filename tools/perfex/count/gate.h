@@ -12,6 +12,7 @@
 struct gate {
 	bool used;
 	bool closed;
+	bool opened;		/* it was open for a time: there are counts */
 	double opens_at;	/* seconds after the start; negative: only by a command */
 	double now;		/* seconds after the start */
 	int control, ack;	/* descriptors; -1: none */
