@@ -323,6 +323,19 @@ START_TEST(top_in_a_pipe)
 }
 END_TEST
 
+/* A table that cannot be written is on standard error, from its heading on. */
+START_TEST(top_to_a_full_disk)
+{
+	ck_assert_int_eq(perfex("-C", "0", "top", "-I20", "-e", "cycles:u", "--timeout=0.1", "-o", "/dev/full"), 125);
+	hide_times(err);
+	ck_assert_msg(strstr(err, "      time                      cycles:u\n"
+				  "         *  CPU0                    1000\n"
+				  "         *  all                     1000\n") == err, "%s", err);
+	ck_assert_ptr_null(strstr(strstr(err, "time ") + 1, "time "));
+	has(err, "perfex: cannot write to '/dev/full': ");
+}
+END_TEST
+
 /* A long run without other output says that it is one. */
 START_TEST(progress_on_terminal)
 {
@@ -795,6 +808,7 @@ static Suite *suite(void)
 	tcase_add_test(t, several_runs);
 	tcase_add_test(t, progress_on_terminal);
 	tcase_add_test(t, top_in_a_pipe);
+	tcase_add_test(t, top_to_a_full_disk);
 	tcase_add_test(t, top_on_a_terminal);
 	tcase_add_test(t, prometheus);
 	tcase_add_test(t, prometheus_is_never_incomplete);

@@ -80,7 +80,8 @@ static void on_interval(void *arg, double at, const struct sums *sums, const str
 	if (t->o->top) {
 		top_print(t->printing, at, &difference, t->parts, !t->any);
 		t->any = true;
-		fall_back_to_stderr(t->printing);
+		if (fall_back_to_stderr(t->printing))
+			top_print(t->printing, at, &difference, t->parts, true);
 		return;
 	}
 	if (!t->any)
