@@ -181,6 +181,20 @@ for arguments in "-e nonsense" "-e task-clock=1" "-p 999999999 -e task-clock=1ms
 	check "file, $arguments" "$(ls "$tmp/none" 2> /dev/null)" ""
 done
 
+# The advice about periods is true.
+for target in "" -a; do
+	# shellcheck disable=SC2086
+	perfex record --backend=perf $target -o "$tmp/samples" true > "$tmp/out" 2> "$tmp/err"
+	advised=$(sed -n 's/^perfex: no overflow interrupts here: .* (-F N or \(-e .*\)PERIOD chooses another period)$/\1/p' "$tmp/err")
+	grep -q '^perfex: no overflow interrupts here: ' "$tmp/err" || continue
+	check "advice, $target" "$(echo "$advised" | grep -c '^-e .*-clock=$')" 1
+	for option in "${advised}1ms" "-F 1000"; do
+		# shellcheck disable=SC2086
+		record "advice, $target $option" 0 $target $option true
+		check "a period by advice, $target $option" "$(lines '^event 0 1000000 ')" 1
+	done
+done
+
 # Without the module, perf_event takes its place, and perfex says so.
 if [ ! -e /dev/vperfctr ]; then
 	perfex record -e task-clock -o "$tmp/samples" "$loads" 4 2> "$tmp/err"

@@ -462,7 +462,7 @@ START_TEST(clock_samples)
 	if (clocks[_i].arg)
 		has_not(err, "a sample each");
 	else
-		has(err, "perfex: a sample each 500,009 ns of thread time (-c and -F choose another period)\n");
+		has(err, "perfex: a sample each 500,009 ns of thread time (-F N or -e task-clock=PERIOD chooses another period)\n");
 	ck_assert_int_eq(report(), 0);
 	snprintf(text, sizeof(text), " (one each %s ns task-clock):\n", clocks[_i].text);
 	has(out, text);

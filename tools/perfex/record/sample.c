@@ -527,9 +527,10 @@ static void print_choice(const struct choice *c)
 	unsigned int i;
 
 	if (c->clock) {
-		fprintf(stderr, "perfex: %sa sample each %s ns of %s time (-c and -F choose another period)\n",
+		fprintf(stderr, "perfex: %sa sample each %s ns of %s time (-F N or -e %s=PERIOD chooses another period)\n",
 			c->spec->nr ? "" : "no overflow interrupts here: ",
-			thousands(buf, c->period[0]), c->cpus ? "CPU" : "thread");
+			thousands(buf, c->period[0]), c->cpus ? "CPU" : "thread",
+			clock_name(c));
 		return;
 	}
 	if (c->rate) {
