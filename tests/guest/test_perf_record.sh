@@ -202,6 +202,10 @@ if [ ! -e /dev/vperfctr ]; then
 	check "a line" "$(grep -c '^perfex: samples by perf_event: there is no /dev/vperfctr: ' "$tmp/err")" 1
 	perfex record -q -e task-clock -o "$tmp/samples" "$loads" 4 2> "$tmp/err"
 	check "-q" "$?$(cat "$tmp/err")" 3
+	perfex record -q -a -o "$tmp/samples" "$loads" 4 2> "$tmp/err"
+	check "-q -a" "$?$(cat "$tmp/err")" 3
+	VPERFCTR_BACKEND=perf perfex top -a -I 100 --timeout 200 > "$tmp/out" 2> "$tmp/err"
+	check "top -a" "$?$(cat "$tmp/err")" 0
 	# The file is no matter of the module.
 	perfex record -q -e task-clock -o /dev/full "$loads" 4 2> "$tmp/err"
 	check "status of a full disk" $? 125

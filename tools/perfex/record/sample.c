@@ -1183,7 +1183,7 @@ static int start_cpus(void *arg, const struct target *target, struct vperfctr *v
 	(void)target;
 	if (r->source->add(r, v, e))
 		return -1;
-	if (r->choice->chosen)
+	if (r->choice->chosen && !r->choice->show->quiet)
 		print_choice(r->choice);
 	return look_at_all_processes(&r->rec, e);
 }
