@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Do what the options say, and check that all output has been written. */
-#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -22,13 +21,11 @@ static void keep_standard_files(void)
 			open("/dev/null", (fd ? O_RDONLY : O_WRONLY) | O_CLOEXEC);
 }
 
-/* Standard error is not buffered, so its error may be an old one, without errno. */
 static int check_written(FILE *f, const char *name, struct error *e)
 {
-	errno = 0;
-	if (!fflush(f) && !ferror(f))
-		return 0;
-	return fail_with(e, "cannot write to %s: %s", name, errno ? strerror(errno) : "it has failed");
+	const int err = output_error(f);
+
+	return err ? fail_with(e, "cannot write to %s: %s", name, strerror(err)) : 0;
 }
 
 static int check_inputs(const struct options *o, struct error *e)

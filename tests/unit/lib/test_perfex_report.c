@@ -421,6 +421,20 @@ START_TEST(full_device)
 }
 END_TEST
 
+static const char *const written_formats[] = {
+	"--export=svg", "--export=folded", "--export=pprof", "--export=firefox", "--export=perf",
+	"--export=script", "-j",
+};
+
+/* The last of these writes may be one past the buffer, so that nothing is left to flush. */
+START_TEST(full_device_in_formats)
+{
+	write_shares();
+	ck_assert_int_eq(report((char *)written_formats[_i], "-o", "/dev/full"), 125);
+	is_message("cannot write to '/dev/full': No space left on device");
+}
+END_TEST
+
 /* Most formats have one event.  Those of pprof and of scripts have several. */
 START_TEST(events_of_exports)
 {
@@ -1185,6 +1199,7 @@ static Suite *suite(void)
 	tcase_add_loop_test(t, damaged_functions_of_the_kernel, 0, 4);
 	tcase_add_test(t, several_events);
 	tcase_add_test(t, full_device);
+	tcase_add_loop_test(t, full_device_in_formats, 0, ARRAY_SIZE(written_formats));
 	tcase_add_test(t, events_of_exports);
 	tcase_add_test(t, children);
 	tcase_add_test(t, trees);

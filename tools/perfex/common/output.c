@@ -9,6 +9,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/xattr.h>
@@ -216,6 +217,19 @@ void output_write(FILE *f, const void *data, size_t size)
 	failed.err = errno;
 }
 
+/*
+ * A device that is full, or was closed or opened for reading only, also refuses to write nothing.
+ * A pipe or socket does not, and a socket would send it.
+ */
+static int error_of_other(int fd, mode_t mode)
+{
+	struct pollfd reader = { .fd = fd };
+
+	if (S_ISCHR(mode))
+		return write(fd, "", 0) < 0 ? errno : EIO;
+	return poll(&reader, 1, 0) == 1 && reader.revents & (POLLERR | POLLHUP) ? EPIPE : EIO;
+}
+
 /* stdio has forgotten why an earlier write failed.  A disk that was full still is. */
 static int error_before(FILE *f)
 {
@@ -225,8 +239,10 @@ static int error_before(FILE *f)
 
 	if (failed.f == f && failed.err)
 		return failed.err;
-	if (fstat(fileno(f), &st) || !S_ISREG(st.st_mode))
-		return err;
+	if (fstat(fileno(f), &st))
+		return errno;
+	if (!S_ISREG(st.st_mode))
+		return error_of_other(fileno(f), st.st_mode);
 	if (!getrlimit(RLIMIT_FSIZE, &most) && (rlim_t)st.st_size >= most.rlim_cur)
 		err = EFBIG;
 	else if (fallocate(fileno(f), FALLOC_FL_KEEP_SIZE, st.st_size, 65536) &&

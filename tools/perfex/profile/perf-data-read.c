@@ -6,7 +6,6 @@
  * result is not much larger, or MAX_EXPANDED times as large if it is compressed.  Records that the
  * reader of the result would refuse are left out.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -14,6 +13,7 @@
 #include <unistd.h>
 
 #include "expand.h"
+#include "output.h"
 #include "perf-data-read.h"
 #include "perf-records.h"
 
@@ -598,7 +598,7 @@ bool is_perf_data(FILE *f)
 FILE *perf_data_convert(FILE *in, const char *name, struct error *e)
 {
 	struct converter *c = calloc(1, sizeof(*c));
-	int fd = memfd_create("perf.data", MFD_CLOEXEC), err = -1;
+	int fd = memfd_create("perf.data", MFD_CLOEXEC), err = -1, lost;
 	FILE *out = fd < 0 ? NULL : fdopen(fd, "w+");
 
 	if (!c || !out || recording_init(&c->rec, out, e)) {
@@ -614,8 +614,9 @@ FILE *perf_data_convert(FILE *in, const char *name, struct error *e)
 	}
 	if (c)
 		converter_free(c);
-	if (!err && (fflush(out) || ferror(out)))
-		err = fail_with(e, "cannot read '%s': %s", name, strerror(errno));
+	lost = err ? 0 : output_error(out);
+	if (lost)
+		err = fail_with(e, "cannot read '%s': %s", name, strerror(lost));
 	if (out)
 		rewind(out);
 	if (err && out)
