@@ -9,7 +9,7 @@ here=$(dirname "$0")
 # shellcheck source=../install/check.sh
 . "$here/check.sh"
 loads=$here/loads	# three threads, each for that many milliseconds of a CPU
-tmp=$(mktemp -d)
+tmp=$(open_dir)
 trap 'rm -rf "$tmp"' EXIT
 cpus=$(getconf _NPROCESSORS_ONLN 2> /dev/null || grep -c '^processor' /proc/cpuinfo)
 

@@ -10,7 +10,7 @@ here=$(dirname "$0")
 . "$here/check.sh"
 loads=$here/loads	# three threads: hot() has 3/4 of the time of each, cold() the rest
 period=500009		# nanoseconds
-tmp=$(mktemp -d)
+tmp=$(open_dir)
 trap 'rm -rf "$tmp"' EXIT
 
 # record WHAT STATUS ARGUMENT...: sample by perf_event, and print the file's records

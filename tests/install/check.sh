@@ -34,3 +34,16 @@ summary()
 	echo "$((100 * (checks - failures) / checks))%: Checks: $checks, Failures: $failures, Errors: 0"
 	[ "$failures" = 0 ]
 }
+
+# open_dir: make a directory that other users can enter, in /tmp if TMPDIR keeps them out; print it
+open_dir()
+{
+	dir=$(mktemp -d) || return
+	chmod 711 "$dir"
+	if [ "$(id -u)" = 0 ] && ! su -s /bin/sh nobody -c "cd '$dir'" 2> /dev/null; then
+		rmdir "$dir"
+		dir=$(TMPDIR=/tmp mktemp -d) || return
+		chmod 711 "$dir"
+	fi
+	echo "$dir"
+}
