@@ -55,7 +55,7 @@ struct event_set {
 	unsigned int cpu;	/* of ONE_CPU */
 	int domain;
 	bool inherit;
-	bool by_page;		/* the sums are those of the page, in PAPI's order */
+	int (*read)(struct event_set *s);	/* the counts into count[]; PAPI's error */
 
 	unsigned int nr;
 	int code[MAX_EVENTS];
@@ -323,6 +323,109 @@ static int add_kinds(struct event_set *s)
 	return 0;
 }
 
+/* ---- reads ------------------------------------------------------------------- */
+
+/* Read the sums in the order of the control. */
+static int read_sums(struct event_set *s, uint64_t *sum)
+{
+	uint64_t own[1 + MAX_EVENTS] = { 0 }, children[1 + MAX_EVENTS] = { 0 };
+	struct vperfctr_read_cpus cpus = { .nrcpus = 1, .nrctrs = s->nr };
+	struct vperfctr_read read = { .nrctrs = MAX_EVENTS, .flags = VPERFCTR_READ_MEMBERS };
+	unsigned int i;
+	int err;
+
+	if (s->target == OWN_THREAD && !s->inherit) {
+		read.flags = 0;
+		read.sums = (uintptr_t)own;
+		err = vperfctr_read_state(s->v, &read);
+	} else if (s->target == ONE_CPU) {
+		cpus.sums = (uintptr_t)own;
+		err = vperfctr_read_cpus(s->v, &cpus);
+	} else {
+		read.sums = (uintptr_t)own;
+		read.children = (uintptr_t)children;
+		err = vperfctr_read_state(s->v, &read);
+	}
+	for (i = 0; !err && i < s->nr; i++)
+		sum[i] = own[1 + i] + children[1 + i];
+	return err;
+}
+
+static int read_counts(struct event_set *s)
+{
+	uint64_t sum[MAX_EVENTS];
+	unsigned int i;
+	int err;
+
+	err = read_sums(s, sum);
+	for (i = 0; !err && i < s->nr; i++)
+		s->count[s->event_of[i]] = sum[i] - s->base[s->event_of[i]];
+	return err;
+}
+
+static int read_by_call(struct event_set *s)
+{
+	return to_papi(read_counts(s));
+}
+
+static __attribute__((__noinline__, __cold__)) int failed_read(int err)
+{
+	return to_papi(err);
+}
+
+/*
+ * Read from the page.  With a constant number of counters, the inline read has no loop and no
+ * register to save.
+ */
+static inline __attribute__((__always_inline__)) int read_page(struct event_set *s, unsigned int nr)
+{
+	const int err = vperfctr_read(s->v, NULL, s->count, nr);
+
+	return __builtin_expect(!err, 1) ? PAPI_OK : failed_read(err);
+}
+
+#define READ_PAGE(nr)					\
+static int read_page_##nr(struct event_set *s)		\
+{							\
+	return read_page(s, nr);			\
+}
+
+READ_PAGE(1)
+READ_PAGE(2)
+READ_PAGE(3)
+READ_PAGE(4)
+READ_PAGE(5)
+READ_PAGE(6)
+READ_PAGE(7)
+READ_PAGE(8)
+
+static int read_page_more(struct event_set *s)
+{
+	return read_page(s, s->nr);
+}
+
+/* The page can be read if the sums are there, and in PAPI's order. */
+static void choose_reader(struct event_set *s)
+{
+	static int (*const readers[])(struct event_set *s) = {
+		read_by_call, read_page_1, read_page_2, read_page_3, read_page_4, read_page_5,
+		read_page_6, read_page_7, read_page_8, read_page_more,
+	};
+	const unsigned int most = sizeof(readers) / sizeof(*readers) - 1;
+	bool by_page = s->target == OWN_THREAD && !s->inherit;
+	unsigned int i;
+
+#if defined(__aarch64__)
+	/* A handler that stops the counting must not interrupt a read in user mode. */
+	if (s->control.nrictrs)
+		by_page = false;
+#endif
+	for (i = 0; i < s->nr; i++)
+		if (s->event_of[i] != i)
+			by_page = false;
+	s->read = readers[!by_page ? 0 : s->nr < most ? s->nr : most];
+}
+
 /* Choose counters, and make the control: those with overflows come last in it. */
 static int make_control(struct event_set *s)
 {
@@ -360,15 +463,7 @@ static int make_control(struct event_set *s)
 	}
 	if (s->inherit)
 		s->control.flags |= VPERFCTR_CONTROL_INHERIT;
-	s->by_page = s->target == OWN_THREAD && !s->inherit;
-#if defined(__aarch64__)
-	/* A handler that stops the counting must not interrupt a read in user mode. */
-	if (s->control.nrictrs)
-		s->by_page = false;
-#endif
-	for (i = 0; i < s->nr; i++)
-		if (s->event_of[i] != i)
-			s->by_page = false;
+	choose_reader(s);
 	return 0;
 }
 
@@ -400,6 +495,7 @@ static int update_control_state(hwd_control_state_t *ctl, NativeInfo_t *native, 
 		end_overflow(s, i);
 	memset(s->period, 0, sizeof(s->period));
 	s->nr = 0;
+	s->read = read_by_call;
 	for (i = 0; i < count; i++) {
 		_papi_hwi_lock(NAMELIB_LOCK);
 		err = translate(names[native[i].ni_event]);
@@ -537,6 +633,7 @@ static int init_control_state(hwd_control_state_t *ctl)
 	struct event_set *s = ctl;
 
 	memset(s, 0, sizeof(*s));
+	s->read = read_by_call;
 	s->domain = cmp->default_domain;
 	return set_granularity(s, cmp->default_granularity);
 }
@@ -667,94 +764,15 @@ static int stop(hwd_context_t *context, hwd_control_state_t *ctl)
 	return PAPI_OK;
 }
 
-/* Read the sums in the order of the control. */
-static int read_sums(struct event_set *s, uint64_t *sum)
-{
-	uint64_t own[1 + MAX_EVENTS] = { 0 }, children[1 + MAX_EVENTS] = { 0 };
-	struct vperfctr_read_cpus cpus = { .nrcpus = 1, .nrctrs = s->nr };
-	struct vperfctr_read read = { .nrctrs = MAX_EVENTS, .flags = VPERFCTR_READ_MEMBERS };
-	unsigned int i;
-	int err;
-
-	if (s->target == OWN_THREAD && !s->inherit) {
-		read.flags = 0;
-		read.sums = (uintptr_t)own;
-		err = vperfctr_read_state(s->v, &read);
-	} else if (s->target == ONE_CPU) {
-		cpus.sums = (uintptr_t)own;
-		err = vperfctr_read_cpus(s->v, &cpus);
-	} else {
-		read.sums = (uintptr_t)own;
-		read.children = (uintptr_t)children;
-		err = vperfctr_read_state(s->v, &read);
-	}
-	for (i = 0; !err && i < s->nr; i++)
-		sum[i] = own[1 + i] + children[1 + i];
-	return err;
-}
-
-static int read_counts(struct event_set *s)
-{
-	uint64_t sum[MAX_EVENTS];
-	unsigned int i;
-	int err;
-
-	err = read_sums(s, sum);
-	for (i = 0; !err && i < s->nr; i++)
-		s->count[s->event_of[i]] = sum[i] - s->base[s->event_of[i]];
-	return err;
-}
-
-/* Inline, this would make each read of the page save the registers that it needs. */
-static __attribute__((__noinline__)) int read_set_by_call(struct event_set *s)
-{
-	return to_papi(read_counts(s));
-}
-
-static __attribute__((__noinline__, __cold__)) int failed_read(int err)
-{
-	return to_papi(err);
-}
-
-/* A switch of its own: its registers would be saved for fewer events, too. */
-static __attribute__((__noinline__)) int read_more(struct event_set *s)
-{
-	return vperfctr_read(s->v, NULL, s->count, s->nr);
-}
-
-/* Read from the page.  With a constant number of counters, the inline read has no loop. */
-static inline int read_page(struct event_set *s, uint64_t *count)
-{
-	switch (s->nr) {
-	case 1:
-		return vperfctr_read(s->v, NULL, count, 1);
-	case 2:
-		return vperfctr_read(s->v, NULL, count, 2);
-	case 3:
-		return vperfctr_read(s->v, NULL, count, 3);
-	case 4:
-		return vperfctr_read(s->v, NULL, count, 4);
-	default:
-		return read_more(s);
-	}
-}
-
-/* No variable is needed after a call, so a read of the page saves no register. */
+/* PAPI's core knows counts by their places in *events. */
 static int read_set(hwd_context_t *context, hwd_control_state_t *ctl, long long **events, int flags)
 {
 	struct event_set *s = ctl;
-	uint64_t *count = s->count;
-	int err;
 
 	(void)context;
 	(void)flags;
-	/* An address of its own: with that of s, one more register would be saved. */
-	__asm__("" : "+r"(count));
-	*events = (long long *)count;
-	if (__builtin_expect(!s->by_page, 0))
-		return read_set_by_call(s);
-	err = read_page(s, count);
-	return __builtin_expect(!err, 1) ? PAPI_OK : failed_read(err);
+	*events = (long long *)s->count;
+	return s->read(s);
 }
 
 static int reset(hwd_context_t *context, hwd_control_state_t *ctl)
