@@ -34,13 +34,13 @@
 #include <linux/perf_event.h>
 #include <linux/printk.h>
 #include <linux/ratelimit.h>
-#include <linux/rculist.h>
 #include <linux/sched.h>
 #include <linux/smp.h>
 
 #include "../../compat/pmu-context.h"
 #include "../../compat/workqueue.h"
 #include "../common/perf-wait.h"
+#include "../common/watchdog-waits.h"
 #include "x86.h"
 
 static DEFINE_PER_CPU(struct admission {
@@ -57,55 +57,6 @@ static bool can_admit __ro_after_init;
 static struct cpumask waiting, asked;
 
 /* ---- what waits ----------------------------------------------------------------- */
-
-enum waiter {
-	NO_WATCHDOG,
-	WATCHDOG_ALONE,			/* no other event that is pinned to the CPU waits */
-	WATCHDOG_AND_OTHERS,
-};
-
-/* The trigger has this handler, by which it is known, and never overflows. */
-static void ignore_overflow(struct perf_event *event, struct perf_sample_data *data,
-			    struct pt_regs *regs)
-{
-}
-
-/*
- * True if perf will try an event with those that are pinned to the CPU, alone or in a group.  The
- * leader of the group may be an event of software, which has another PMU.
- */
-static bool waits_pinned(const struct perf_event *event, const struct pmu *pmu)
-{
-	const struct perf_event *leader = READ_ONCE(event->group_leader);
-
-	return event->pmu == pmu && leader->attr.pinned &&
-	       READ_ONCE(event->state) == PERF_EVENT_STATE_INACTIVE &&
-	       READ_ONCE(leader->state) == PERF_EVENT_STATE_INACTIVE;
-}
-
-/* Exact on that CPU with interrupts disabled. */
-static enum waiter waiter_of(const struct pmu *pmu, unsigned int cpu)
-{
-	const struct perf_event_context *context = perfctr_perf_context(pmu, cpu);
-	bool watchdog = false, others = false;
-	struct perf_event *event;
-
-	if (!context)
-		return NO_WATCHDOG;
-	rcu_read_lock();
-	list_for_each_entry_rcu(event, &context->event_list, event_entry) {
-		if (!waits_pinned(event, pmu) || event->overflow_handler == ignore_overflow)
-			continue;
-		if (event->attr.pinned && perfctr_is_watchdog(event))
-			watchdog = true;
-		else
-			others = true;
-	}
-	rcu_read_unlock();
-	if (!watchdog)
-		return NO_WATCHDOG;
-	return others ? WATCHDOG_AND_OTHERS : WATCHDOG_ALONE;
-}
 
 static enum waiter waiter_on(unsigned int cpu)
 {
