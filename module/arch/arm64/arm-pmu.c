@@ -30,7 +30,8 @@
  * With the parameter perf_counters, perf keeps some counters, and a CPU is claimed without
  * these: it is shared.  Reservations and claims look only at the others.  An event may be added
  * anywhere, and goes again if it got another counter.  The functions on the whole unit act on
- * perf's counters alone: see shared.c.
+ * perf's counters alone: see shared.c.  Without it, this is so for the NMI watchdog's counter, and
+ * all other events wait: see watchdog.c.
  *
  * Removing a CPU from the driver's set of CPUs, supported_cpus, would be simpler.
  * It worked up to Linux 6.18.  Later kernels use the set for the interrupt too, and
@@ -97,6 +98,13 @@ int perfctr_perf_find(unsigned int cpu, bool *intr)
 	}
 	*intr = pmu && per_cpu_ptr(pmu->hw_events, cpu)->irq > 0;
 	return 0;
+}
+
+struct pmu *perfctr_arm64_pmu(unsigned int cpu)
+{
+	struct arm_pmu *pmu = per_cpu(pmu_here, cpu);
+
+	return pmu ? &pmu->pmu : NULL;
 }
 
 const char *perfctr_arm64_perf_name(void)
@@ -219,6 +227,12 @@ bool perfctr_arm64_kept_idle(void)
 	return !pmu || !(*used_map(pmu, smp_processor_id()) & this_cpu_read(kept_map));
 }
 
+/* True if perf keeps the counter: see struct perfctr_driver. */
+bool perfctr_arm64_is_kept(unsigned int cpu, int idx)
+{
+	return idx >= 0 && per_cpu(kept_map, cpu) & BIT(idx);
+}
+
 /* ---- replacements of the driver's functions --------------------------------- */
 
 /*
@@ -240,15 +254,28 @@ static bool has_all(void)
 	       cpumask_test_cpu(smp_processor_id(), &perfctr_forbid_cpus);
 }
 
+/* True if perf keeps counters here for all of its events, and not for the watchdog's alone. */
+static bool keeps_for_all(void)
+{
+	return this_cpu_read(kept) && !perfctr_arm64_keeps_watchdog();
+}
+
+/* True if the watchdog's event must begin. */
+static bool admits_watchdog(void)
+{
+	return this_cpu_read(kept) &&
+	       perfctr_arm64_watchdog_may_begin(&this_cpu_read(pmu_here)->pmu);
+}
+
 /* See compat/pmu.h. */
 static bool perfctr_perf_may_begin(void)
 {
 	smp_rmb();	/* pairs with step_in, as above */
-	if (has_all() || this_cpu_read(kept))
+	if (has_all() || keeps_for_all())
 		return true;
 	/* Pairs with the release: it finds this CPU, or this finds that it has happened. */
 	perfctr_perf_turned_away();
-	if (!READ_ONCE(perfctr_perf_waits))
+	if (!READ_ONCE(perfctr_perf_waits) || admits_watchdog())
 		return true;
 	perfctr_perf_refused(NULL);
 	return false;
@@ -256,12 +283,13 @@ static bool perfctr_perf_may_begin(void)
 
 /*
  * The driver's functions close the counters to user mode, or open them to a thread that reads
- * perf's: let our reader have them again.  With isolation, there is none here.  A register that
- * KVM has set for a guest stays as it is.
+ * perf's: let our reader have them again.  With isolation, there is none here if perf keeps event
+ * counters.  A register that KVM has set for a guest stays as it is.
  */
 static void restore_user(u64 before)
 {
-	if (perfctr_isolate && !perfctr_arm64_user_is_kvms())
+	if (!(perfctr_cpu_info.features & VPERFCTR_FEATURE_RDPMC) &&
+	    !perfctr_arm64_user_is_kvms())
 		before = 0;
 	if (perfctr_read_user() != before)
 		perfctr_write_user(before);
@@ -296,21 +324,22 @@ static bool may_stay(struct perf_event *event)
 /*
  * The filter has let this event pass, and the reservation may have come since.  If it
  * found no event here, this one must go again.  A pinned event would be disabled for
- * good: it stays, and its CPU cannot be claimed until it ends.  Where perf keeps counters, no
- * event stays on others: a pinned one gets perf's error state, as if they did not exist.
+ * good: it stays, and its CPU cannot be claimed until it ends.  Where perf keeps counters for all
+ * its events, none stays on others: a pinned one gets perf's error state, as if they did not exist.
  */
 static int divert_add(struct perf_event *event, int flags)
 {
 	int err;
 
+	if (perfctr_arm64_is_trigger(event))
+		return -EAGAIN;
 	if (!belongs_to_perf() && this_cpu_read(kept))
 		perfctr_arm64_perf_comes();
 	err = theirs.add(event, flags);
 	if (err)
 		return err;
 	smp_mb();	/* pairs with perfctr_cpu_reserve() */
-	if (likely(may_stay(event)) ||
-	    (!this_cpu_read(kept) && event->group_leader->attr.pinned))
+	if (likely(may_stay(event)) || (!keeps_for_all() && event->group_leader->attr.pinned))
 		return 0;
 	event->pmu->del(event, 0);
 	return -EAGAIN;

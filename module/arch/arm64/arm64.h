@@ -37,4 +37,7 @@ bool perfctr_arm64_close_left(void);
 /* arm-pmu.c: true if perf has different drivers for the CPUs that are present. */
 bool perfctr_arm64_perf_has_kinds(unsigned int cpu);
 
+/* arm-pmu.c: true if perf keeps the counter with this index. */
+bool perfctr_arm64_is_kept(unsigned int cpu, int idx);
+
 #endif /* VPERFCTR_ARM64_H */

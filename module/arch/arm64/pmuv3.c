@@ -71,6 +71,7 @@
 #define CYCLE_BIT		31	/* in masks of counters */
 #define INSTR_BIT		32	/* PMICNTR_EL0 is not used; without it the bit is ignored */
 #define MAX_EVENT_CTRS		31
+#define EVENT_CTRS		GENMASK_ULL(MAX_EVENT_CTRS - 1, 0)
 
 /* The event of bit i of arch_events.  Those of caches and branch misses are perf's. */
 static const u16 arch_events[] = {
@@ -97,6 +98,7 @@ static struct pmu_kind pmu_kind[PERFCTR_MAX_KINDS];
 
 static struct {
 	u64 pmcr;			/* its value while the counters are claimed */
+	u64 user;			/* see struct pmu_cpu */
 	bool is_wide;			/* event counters have 64 bits */
 	bool vhe;
 } pmu __ro_after_init;
@@ -107,8 +109,9 @@ struct pmu_cpu {
 	u64 enabled;			/* PMCNTENSET_EL0 */
 	u64 intr;			/* PMINTENSET_EL1 */
 	struct perfctr_own_cpu own;
+	u64 user;			/* PMUSERENR_EL0 of a thread that reads counters */
 	bool left_open;			/* see leave_open() */
-	u64 clear;			/* PMCR_EL0, to clear all counters; 0: perf has some */
+	u64 clear;			/* PMCR_EL0, to clear our counters; 0: perf has events */
 	bool dirty;			/* counters may hold counts; else they are stopped, and 0 */
 	struct perfctr_cpu_state *running; /* the state resumed here, if it has counters */
 	struct perfctr_cpu_state *armed; /* the same, if an interrupt may stop its counters */
@@ -197,6 +200,11 @@ static int read_kind(struct pmu_kind *kind)
 	return 0;
 }
 
+static bool has_kept_events(const struct pmu_kind *kind)
+{
+	return kind->kept & EVENT_CTRS;
+}
+
 u64 perfctr_arm64_kept_by_perf(void)
 {
 	struct pmu_kind here;
@@ -216,6 +224,11 @@ static void describe_kind(struct vperfctr_info *info, const struct pmu_kind *kin
 	info->pmc_mask = (BIT_ULL(kind->nr) - 1) & ~kind->kept;
 	info->nrctrs = hweight64(info->pmc_mask) + kind->has_cycles;
 	info->fixed_mask = kind->has_cycles;
+	if (perfctr_arm64_keeps_watchdog() && kind->kept) {
+		/* See perfctr_arm64_kept(). */
+		info->watchdog_pmc = kind->kept & EVENT_CTRS;
+		info->watchdog_fixed = !info->watchdog_pmc;
+	}
 	info->arch_events = 0;
 	for (i = 0; i < ARRAY_SIZE(arch_events); i++) {
 		if (!event_absent(kind, arch_events[i]))
@@ -233,6 +246,7 @@ static int pmuv3_probe(void)
 	struct vperfctr_info *info = &perfctr_cpu_info;
 	int err;
 
+	perfctr_arm64_find_watchdog();
 	err = read_kind(&pmu_kind[0]);
 	if (err)
 		return err;
@@ -241,13 +255,17 @@ static int pmuv3_probe(void)
 	pmu.vhe = perfctr_is_vhe();
 
 	describe_kind(info, &pmu_kind[0]);
-	perfctr_perf_keeps = pmu_kind[0].kept;
+	perfctr_perf_keeps = pmu_kind[0].kept && !perfctr_arm64_keeps_watchdog();
 	info->cpu_type = VPERFCTR_CPU_ARM_PMUV3;
 	info->features = VPERFCTR_FEATURE_RDPMC | VPERFCTR_FEATURE_RDTSC | VPERFCTR_FEATURE_PCINT |
 			 VPERFCTR_FEATURE_CPUS | (perfctr_isolate ? VPERFCTR_FEATURE_ISOLATE : 0);
-	/* User mode that can read one counter can read all, those of perf's included. */
-	if (perfctr_arm64_shares() && perfctr_isolate)
+	/*
+	 * User mode that can read one event counter can read all, those of perf's included.  The
+	 * cycle counter can be closed by itself.
+	 */
+	if (has_kept_events(&pmu_kind[0]) && perfctr_isolate)
 		info->features &= ~VPERFCTR_FEATURE_RDPMC;
+	pmu.user = USER_SW | USER_ER | (pmu_kind[0].kept && perfctr_isolate ? 0 : USER_CR);
 	info->nrkinds = 1;
 	info->tsc_khz = perfctr_tsc_khz();
 	info->pmc_width = pmu.is_wide ? 64 : 32;
@@ -288,6 +306,10 @@ static int pmuv3_probe_kind(struct vperfctr_info *info)
 	size_t len;
 
 	if (read_kind(&here) || is_wide(&here) != pmu.is_wide)
+		return -ENODEV;
+	/* User mode reads event counters, of which perf keeps one on this kind only. */
+	if (perfctr_isolate && has_kept_events(&here) &&
+	    (perfctr_cpu_info.features & VPERFCTR_FEATURE_RDPMC))
 		return -ENODEV;
 	describe_kind(info, &here);
 	info->core_type = here.midr;
@@ -443,7 +465,8 @@ static void clear_counters(struct pmu_cpu *cpu)
 
 void perfctr_arm64_perf_comes(void)
 {
-	this_cpu_ptr(&pmu_cpu)->clear = 0;
+	if (perfctr_arm64_kept_here() & EVENT_CTRS)
+		this_cpu_ptr(&pmu_cpu)->clear = 0;
 }
 
 /* True if a state's counters must stop when its owner is switched out. */
@@ -482,7 +505,7 @@ static bool open_user(struct pmu_cpu *cpu)
 		WRITE_ONCE(cpu->own.reader, NULL);
 		return false;
 	}
-	write_user(USER_SW | USER_CR | USER_ER);
+	write_user(cpu->user);
 	return true;
 }
 
@@ -809,7 +832,7 @@ static void clear_registers(struct pmu_cpu *cpu)
 	perfctr_sync();
 	if (kept)
 		perfctr_write_pmcr(pmu.pmcr);
-	cpu->clear = kept ? 0 : pmu.pmcr | PMCR_P | PMCR_C;
+	cpu->clear = kept & EVENT_CTRS ? 0 : pmu.pmcr | PMCR_P | (kept ? 0 : PMCR_C);
 	clear_counters(cpu);
 	perfctr_clear_overflow(all);
 	perfctr_sync();
@@ -817,6 +840,7 @@ static void clear_registers(struct pmu_cpu *cpu)
 	cpu->id = 0;
 	cpu->enabled = 0;
 	cpu->intr = 0;
+	cpu->user = pmu.user;
 	cpu->dirty = false;
 	WRITE_ONCE(cpu->own.reader, NULL);
 	WRITE_ONCE(cpu->armed, NULL);
@@ -899,6 +923,13 @@ static void pmuv3_end(void)
 	perfctr_hide_end();
 	perfctr_arm64_left_open_end();
 	perfctr_claim_end();
+	perfctr_arm64_watchdog_end();
+}
+
+static void pmuv3_settle(void)
+{
+	perfctr_arm64_watchdog_settle();
+	perfctr_perf_settle();
 }
 
 static const struct perfctr_driver perfctr_arm64_pmuv3 = {
@@ -914,6 +945,8 @@ static const struct perfctr_driver perfctr_arm64_pmuv3 = {
 	.new_kind	= pmuv3_new_kind,
 	.has_kinds	= perfctr_arm64_perf_has_kinds,
 	PERFCTR_CLAIM,
+	.settle		= pmuv3_settle,
+	.is_kept	= perfctr_arm64_is_kept,
 	.cpu_start	= pmuv3_cpu_start,
 	.cpu_stop	= pmuv3_cpu_stop,
 	.cpu_forget	= pmuv3_cpu_forget,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Leave some counters to perf, and use the others at the same time: the parameter perf_counters.
+ * Leave some counters to perf, and use the others at the same time: the parameter perf_counters, or
+ * the NMI watchdog's counter (watchdog.c).
  *
  * Each counter has a bit of its own in the registers that start and stop counters, enable
  * interrupts and show overflows.  The driver of perf's writes only the bits of its events
@@ -31,9 +32,14 @@ static DEFINE_PER_CPU(u64, kept_here);
 static DEFINE_PER_CPU(u64, parked);	/* they wait for the driver's start */
 static DEFINE_PER_CPU(bool, is_stopped);
 
+static unsigned int nr_kept(void)
+{
+	return perfctr_perf_counters ?: perfctr_arm64_keeps_watchdog();
+}
+
 bool perfctr_arm64_shares(void)
 {
-	return perfctr_perf_counters;
+	return nr_kept();
 }
 
 /*
@@ -42,7 +48,7 @@ bool perfctr_arm64_shares(void)
  */
 u64 perfctr_arm64_kept(unsigned int nr, bool has_cycles)
 {
-	unsigned int events = perfctr_perf_counters;
+	unsigned int events = nr_kept();
 
 	if (!events || !nr || !perfctr_arm64_has_perf())
 		return 0;

@@ -5,7 +5,10 @@
 
 #include <linux/types.h>
 
-/* True if the administrator wants perf to keep counters. */
+struct perf_event;
+struct pmu;
+
+/* True if perf keeps counters: by the administrator's wish, or that of the watchdog. */
 bool perfctr_arm64_shares(void);
 
 /*
@@ -42,6 +45,26 @@ bool perfctr_arm64_kept_idle(void);
 
 /* pmuv3.c: the same, before the CPU is used. */
 u64 perfctr_arm64_kept_by_perf(void);
+
+/* arm-pmu.c: perf's PMU of a CPU, which was looked for; or NULL. */
+struct pmu *perfctr_arm64_pmu(unsigned int cpu);
+
+/*
+ * watchdog.c: the NMI watchdog's counter, where perf keeps no other.
+ *
+ * find: look whether the watchdog runs on this CPU, as the module is loaded.  keeps: what find has
+ *	found.
+ * may_begin: true if perf's filter must let the watchdog's event begin, and no other waits that
+ *	perf would give up.  Context: interrupts disabled.
+ * is_trigger: true for an event that must not be added.
+ * settle: before a reservation.  end: when perf's functions are restored.
+ */
+void perfctr_arm64_find_watchdog(void);
+bool perfctr_arm64_keeps_watchdog(void);
+bool perfctr_arm64_watchdog_may_begin(const struct pmu *pmu);
+bool perfctr_arm64_is_trigger(const struct perf_event *event);
+void perfctr_arm64_watchdog_settle(void);
+void perfctr_arm64_watchdog_end(void);
 
 /* pmuv3.c: true if PMUSERENR_EL0 is KVM's, for the guest whose vCPU is loaded. */
 bool perfctr_arm64_user_is_kvms(void);

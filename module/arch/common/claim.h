@@ -22,7 +22,6 @@ void perfctr_claim_release(void);
 #define PERFCTR_CLAIM						\
 	.find		= perfctr_claim_find,			\
 	.accepts	= perfctr_claim_accepts,		\
-	.settle		= perfctr_perf_settle,			\
 	.tells_refusals	= true,					\
 	.reserve	= perfctr_claim_reserve,		\
 	.release	= perfctr_claim_release,		\

@@ -84,6 +84,12 @@ struct perfctr_driver {
 	/* True if perf reserves them, too, for as long as it has any hardware event. */
 	bool perf_reserves;
 
+	/*
+	 * True if a counter of @cpu, by perf's number, is left to the NMI watchdog, or to perf;
+	 * NULL: by perfctr_cpu_info, which has perf's numbers.
+	 */
+	bool (*is_kept)(unsigned int cpu, int idx);
+
 	/* True if perfctr_perf_refused() is called when perf's events are refused. */
 	bool tells_refusals;
 

@@ -166,11 +166,13 @@ void perfctr_perf_uses_exit(void)
 
 /* ---- uses ---------------------------------------------------------------------------- */
 
-/* True if a counter is left to the watchdog.  @idx is the number that perf gives it on x86. */
-static bool is_kept(int idx)
+/* True if a counter is left to the watchdog.  @idx is perf's number. */
+static bool is_kept(unsigned int cpu, int idx)
 {
 	u64 kept = perfctr_cpu_info.watchdog_pmc | perfctr_cpu_info.watchdog_fixed << 32;
 
+	if (perfctr_driver->is_kept)
+		return perfctr_driver->is_kept(cpu, idx);
 	return idx >= 0 && idx < 64 && kept & BIT_ULL(idx);
 }
 
@@ -194,8 +196,8 @@ static unsigned int watchdog_on_cpu(const struct pmu *pmu, unsigned int cpu)
 		if (READ_ONCE(event->state) == PERF_EVENT_STATE_INACTIVE)
 			uses |= PERFCTR_PERF_WAITS;
 		else if (READ_ONCE(event->state) == PERF_EVENT_STATE_ACTIVE)
-			uses |= is_kept(READ_ONCE(event->hw.idx)) ? PERFCTR_PERF_KEPT :
-								    PERFCTR_PERF_WATCHDOG;
+			uses |= is_kept(cpu, READ_ONCE(event->hw.idx)) ? PERFCTR_PERF_KEPT :
+									 PERFCTR_PERF_WATCHDOG;
 	}
 	rcu_read_unlock();
 	return uses;

@@ -1022,6 +1022,7 @@ static const struct perfctr_driver perfctr_riscv_sbi = {
 	.ops.sample	= sbi_sample,
 	.is_alike	= sbi_is_alike,
 	PERFCTR_CLAIM,
+	.settle		= perfctr_perf_settle,
 	.cpu_start	= sbi_cpu_start,
 	.cpu_stop	= sbi_cpu_stop,
 	.cpu_forget	= sbi_cpu_forget,

@@ -10,6 +10,13 @@
 
 extern bool perfctr_perf_waits;		/* of claim.c */
 
+void perfctr_arm64_find_watchdog(void);
+bool perfctr_arm64_keeps_watchdog(void);
+bool perfctr_arm64_watchdog_may_begin(const struct pmu *pmu);
+bool perfctr_arm64_is_trigger(const struct perf_event *event);
+void perfctr_arm64_watchdog_settle(void);
+void perfctr_arm64_watchdog_end(void);
+
 static struct arm_pmu drivers[2];
 static u32 second;			/* the CPUs of the second driver */
 static DEFINE_PER_CPU(struct pmu_hw_events, hw_events);
@@ -33,6 +40,37 @@ static void check_unclaimed(const char *what)
 {
 	sim_require(irqs_disabled() || sim_is_in_nmi(), "perf's %s with interrupts enabled", what);
 	sim_require(events_of(sim_cpu)->used_mask[0] != ALL_USED, "perf's %s on a claimed CPU", what);
+}
+
+/* ---- the NMI watchdog: watchdog.c, where none runs ----------------------------------- */
+
+void perfctr_arm64_find_watchdog(void)
+{
+}
+
+bool perfctr_arm64_keeps_watchdog(void)
+{
+	return false;
+}
+
+bool perfctr_arm64_watchdog_may_begin(const struct pmu *pmu)
+{
+	(void)pmu;
+	return false;
+}
+
+bool perfctr_arm64_is_trigger(const struct perf_event *event)
+{
+	(void)event;
+	return false;
+}
+
+void perfctr_arm64_watchdog_settle(void)
+{
+}
+
+void perfctr_arm64_watchdog_end(void)
+{
 }
 
 /* ---- the driver --------------------------------------------------------------------- */

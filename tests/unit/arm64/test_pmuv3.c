@@ -166,9 +166,30 @@ bool perfctr_arm64_perf_has_kinds(unsigned int cpu)
 /* The counters that perf keeps on all CPUs, and the CPUs where it uses some. */
 static u64 kept, busy;
 
-bool perfctr_arm64_shares(void)
+/* The NMI watchdog has them, and nothing else. */
+static bool keeps_watchdog;
+
+void perfctr_arm64_find_watchdog(void)
 {
-	return kept;
+}
+
+bool perfctr_arm64_keeps_watchdog(void)
+{
+	return keeps_watchdog;
+}
+
+void perfctr_arm64_watchdog_settle(void)
+{
+}
+
+void perfctr_arm64_watchdog_end(void)
+{
+}
+
+bool perfctr_arm64_is_kept(unsigned int cpu, int idx)
+{
+	(void)cpu;
+	return kept >> idx & 1;
 }
 
 u64 perfctr_arm64_kept(unsigned int nr, bool has_cycles)
@@ -1142,6 +1163,78 @@ START_TEST(shared)
 }
 END_TEST
 
+/*
+ * perf keeps the cycle counter only, for the NMI watchdog or (1) by the parameter, which stays closed
+ * to user mode, unless (2) there is no isolation.  It counts on as one write clears all others.
+ */
+START_TEST(cycles_kept)
+{
+	struct thread t = { 0 };
+	struct model_cpu *c = &model.cpu[0];
+	const bool isolate = !(_i & 2);
+	u64 perfs = 0;
+	unsigned int i;
+
+	kept = KEPT_CYCLES;
+	keeps_watchdog = !(_i & 1);
+	start_machine(4, 6, isolate);
+	ck_assert_uint_eq(perfctr_cpu_info.pmc_mask, 0x3f);
+	ck_assert_uint_eq(perfctr_cpu_info.fixed_mask, 0);
+	ck_assert_uint_eq(perfctr_cpu_info.nrctrs, 6);
+	ck_assert_uint_eq(perfctr_cpu_info.watchdog_pmc, 0);
+	ck_assert_uint_eq(perfctr_cpu_info.watchdog_fixed, keeps_watchdog);
+	ck_assert(perfctr_cpu_info.features & VPERFCTR_FEATURE_RDPMC);
+	ck_assert(perfctr_perf_keeps == !keeps_watchdog);
+	add_counter(&t, CYCLES, P, 0);
+	ck_assert_int_eq(check_thread_control(&t), -EINVAL);
+	t.control.nractrs = 0;
+	add_counter(&t, 0, P | INSNS, 0);
+	add_counter(&t, 5, P | INSNS, 0);
+	set_control(&t);
+	perfctr_arm64_perf_comes();
+	busy = 1;
+	c->enabled |= kept;
+	c->type[31] = 0;
+	c->counter[31] = 0;
+	may_read = true;
+	for (i = 1; i < 10; i++) {
+		perfctr_cpu_resume(&t.state);
+		/* ER and SW, and CR. */
+		ck_assert_uint_eq(c->user, isolate ? 0xa : 0xe);
+		model_run(&(struct work) { false, 7, 11 });
+		model_clear_statistics();
+		perfctr_cpu_suspend(&t.state);
+		ck_assert_uint_eq(c->user, 0);
+		ck_assert_uint_eq(c->counter_writes, 0);
+		ck_assert_uint_eq(c->counter[0] | c->counter[5], isolate ? 0 : c->counter[0]);
+		model_run(&(struct work) { true, 3, 5 });
+		perfs += 16;
+		ck_assert_uint_eq(sum(&t, 0), 7 * i);
+		ck_assert_uint_eq(sum(&t, 1), 7 * i);
+		ck_assert_uint_eq(c->counter[31], perfs);
+		ck_assert_uint_eq(c->enabled & kept, kept);
+	}
+	driver->cpu_stop();
+	ck_assert_uint_eq(c->enabled, kept);
+	ck_assert_uint_eq(c->counter[31], perfs);
+}
+END_TEST
+
+/* From this version on perf keeps nothing, so the watchdog has no counter that INFO could name. */
+START_TEST(watchdog_of_v3p9)
+{
+	kept = KEPT_CYCLES;
+	keeps_watchdog = true;
+	model_init(9, 6);
+	memset(&perfctr_cpu_info, 0, sizeof(perfctr_cpu_info));
+	ck_assert_int_eq(driver->probe(), 0);
+	ck_assert_uint_eq(perfctr_cpu_info.watchdog_pmc, 0);
+	ck_assert_uint_eq(perfctr_cpu_info.watchdog_fixed, 0);
+	ck_assert_uint_eq(perfctr_cpu_info.fixed_mask, 1);
+	ck_assert(!perfctr_perf_keeps);
+}
+END_TEST
+
 /* A deep sleep loses the registers, so resume loads the control again. */
 START_TEST(deep_sleep)
 {
@@ -1196,6 +1289,8 @@ int main(void)
 	tcase_add_loop_test(tc, claim_at_first_resume, 0, 8);
 	tcase_add_test(tc, deep_sleep);
 	tcase_add_loop_test(tc, shared, 0, 8);
+	tcase_add_loop_test(tc, cycles_kept, 0, 4);
+	tcase_add_test(tc, watchdog_of_v3p9);
 	srunner_run_all(runner, CK_NORMAL);
 	failed = srunner_ntests_failed(runner);
 	srunner_free(runner);
