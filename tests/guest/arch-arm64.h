@@ -43,6 +43,9 @@
 #define have_fixed_insns()	false
 #define FIXED_INSNS		FIXED(0)
 
+/* The fixed counter that the NMI watchdog has. */
+#define WATCHDOG_FIXED		FIXED(0)
+
 /* The most instructions of a read of one counter in user mode. */
 #define READ_INSNS	25
 

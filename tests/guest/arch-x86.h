@@ -22,6 +22,8 @@
 #define FIXED_USER	2
 #define FIXED_BOTH	3
 #define FIXED(i)	(VPERFCTR_FIXED | (i))
+/* The one that Intel's NMI watchdog has. */
+#define WATCHDOG_FIXED	FIXED(1)
 
 /* The counter of i-mode tests, its event, and perf's name of the event. */
 #define IMODE_MAP	0

@@ -21,7 +21,11 @@ static inline bool can_sleep(void)
 	if (access(POWER "pm_test", W_OK))
 		return false;
 	read_file(POWER "state", states, sizeof(states));
-	return strstr(states, "mem");
+	if (!strstr(states, "mem"))
+		return false;
+	/* Some kernels only idle then, which has no such steps. */
+	read_file(POWER "mem_sleep", states, sizeof(states));
+	return strstr(states, "deep");
 }
 
 static inline void sleep_and_wake(void)
