@@ -102,14 +102,22 @@ static unsigned long nmis_in(double periods)
 	return nmis() - before;
 }
 
-/* Run until three NMIs have come, but not for ever.  Return the mean time between them. */
-static double nmi_interval(void)
+static void run(void)
+{
+	loop(100000);
+}
+
+/*
+ * Run until three NMIs have come, but not for ever.  Return the mean time between them.  It is
+ * virtual, as the instructions of the machine are its clock.
+ */
+static double nmi_interval_of(void (*busy)(void))
 {
 	double first = 0, end = now() + 6 * PERIOD;
 	unsigned long last = nmis(), n, nr = 0;
 
 	while (now() < end && nr < 3) {
-		loop(100000);
+		busy();
 		n = nmis();
 		nr += n - last;
 		if (!first && n != last)
@@ -118,6 +126,11 @@ static double nmi_interval(void)
 	}
 	ck_assert_uint_ge(nr, 3);
 	return (now() - first) / (nr - 1);
+}
+
+static double nmi_interval(void)
+{
+	return nmi_interval_of(run);
 }
 
 /* Run until a counter overflows.  The emulator of arm64 reports that up to a tick late. */
@@ -253,7 +266,7 @@ START_TEST(info_lacks_its_counter)
 }
 END_TEST
 
-static void start_sampling(int fd)
+static void start_sampling(int fd, u32 period)
 {
 	struct control control;
 
@@ -261,24 +274,97 @@ static void start_sampling(int fd)
 	control_add(&control, second(), second_user());
 	control.c.nractrs = 0;
 	control.c.nrictrs = 1;
-	control.ctr[0].ireset = -5000;
+	control.ctr[0].ireset = -(u64)period;
 	assert_ok(set_control(fd, &control));
 }
 
-/* Its interrupts keep coming at their rate while a state counts, and disturb no count. */
+/*
+ * A token goes around between this process, one that counts and one that samples: the CPU is never
+ * idle, and each pass is a switch.  No overflow comes, so that all NMIs are the watchdog's.  Those
+ * beside overflows are the subject of watchdog_runs_while_sampling.
+ */
+static int ring[3][2];
+
+#define NO_OVERFLOW	0x40000000
+
+static void pass_token(unsigned int place)
+{
+	char c = 0;
+
+	ck_assert_int_eq(write(ring[place][1], &c, 1), 1);
+	ck_assert_int_eq(read(ring[(place + 2) % 3][0], &c, 1), 1);
+}
+
+static pid_t fork_switching(unsigned int place, bool samples)
+{
+	const struct vperfctr_page *page;
+	pid_t pid = fork();
+	char c;
+	int fd;
+
+	ck_assert_int_ge(pid, 0);
+	if (pid)
+		return pid;
+	fd = open_state(0);
+	page = map_state(fd);
+	if (samples)
+		start_sampling(fd, NO_OVERFLOW);
+	else
+		start(fd);
+	ck_assert_int_eq(read(ring[place - 1][0], &c, 1), 1);
+	for (;;) {
+		if (samples)
+			loop(1000);
+		else
+			check_counts(page);
+		pass_token(place);
+	}
+}
+
+/* It has no failure of its own. */
+static void end_switching(pid_t pid)
+{
+	int status;
+
+	kill(pid, SIGKILL);
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert_int_eq(status, SIGKILL);
+}
+
+static void run_switching(void)
+{
+	loop(1000);
+	pass_token(0);
+}
+
+/*
+ * Its interrupts keep coming at their rate while states count and sample and their threads are
+ * switched all the time, and disturb no count.
+ */
 START_TEST(watchdog_runs_while_counting)
 {
 	int fd = open_state(0);
 	const struct vperfctr_page *page = map_state(fd);
+	pid_t counts, samples;
 	u64 general, fixed;
+	unsigned int i;
 	double interval;
+	long before;
 
 	start(fd);
 	check_counts(page);
-	interval = nmi_interval();
+	for (i = 0; i < 3; i++)
+		ck_assert_int_eq(pipe(ring[i]), 0);
+	counts = fork_switching(1, false);
+	samples = fork_switching(2, true);
+	before = nr_switches();
+	interval = nmi_interval_of(run_switching);
+	ck_assert_int_ge(nr_switches() - before, 1000);
 	ck_assert_double_ge(interval, 0.8 * INTERVAL);
 	ck_assert_double_le(interval, 1.2 * INTERVAL);
 	check_counts(page);
+	end_switching(counts);
+	end_switching(samples);
 	check_fact("watchdog: kept\nperf: none\n");
 	general = sum(fd, 0);
 	fixed = sum(fd, 1);
@@ -355,7 +441,7 @@ START_TEST(watchdog_runs_while_sampling)
 	double end;
 	u64 overflows = 0;
 
-	start_sampling(fd);
+	start_sampling(fd, 5000);
 	before = nmis();
 	end = now() + 2.2 * PERIOD;
 	for (i = 0; now() < end; i++) {
@@ -607,7 +693,7 @@ START_TEST(toggled_while_counting)
 
 	start(fd);
 	if (_i)
-		start_sampling(fd);
+		start_sampling(fd, 5000);
 	page = map_state(fd);
 	pid = fork();
 	if (!pid)
