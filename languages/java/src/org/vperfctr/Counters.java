@@ -25,8 +25,9 @@ import java.util.List;
  * }
  * </pre>
  *
- * Only the thread that has made them, which must not be a virtual one, may use them.  The names are
- * those of vperfctr_event(3).  Where the module vperfctr cannot count, perf_event does.
+ * Only the thread that has made them, which must not be a virtual one, may use them; all but names()
+ * throw WrongThreadException in others.  The names are those of vperfctr_event(3).  Where the module
+ * vperfctr cannot count, perf_event does.
  */
 public final class Counters implements AutoCloseable {
 	/** VPERFCTR_MAX_CTRS, and the sizes of structures of the C library. */
@@ -38,6 +39,7 @@ public final class Counters implements AutoCloseable {
 	private final List<String> names;
 	private final long[] soft;	// of each name: its software counters; 0: it has a counter
 	private final int nr;		// counters
+	private final Thread owner = Thread.currentThread();
 	private final MemorySegment values = arena.allocate(JAVA_LONG, MAX_CTRS);
 	private MemorySegment v;
 
@@ -164,7 +166,14 @@ public final class Counters implements AutoCloseable {
 		}
 	}
 
+	/* The owner may free the handle at any time, so another thread must not even pass it to C. */
+	private void checkThread() {
+		if (Thread.currentThread() != owner)
+			throw new WrongThreadException("the counters belong to " + owner);
+	}
+
 	private MemorySegment handle() {
+		checkThread();
 		if (v == null)
 			throw new IllegalStateException("the counters are closed");
 		return v;
@@ -216,6 +225,7 @@ public final class Counters implements AutoCloseable {
 	/** End the counting. */
 	@Override
 	public void close() {
+		checkThread();
 		try {
 			if (v != null)
 				Library.CLOSE.invokeExact(v);
