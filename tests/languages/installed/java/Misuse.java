@@ -2,6 +2,9 @@
 
 package test;
 
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import org.vperfctr.Counters;
 
 /** Print what calls by a wrong thread, by wrong names and after errors do: see library.c. */
@@ -28,10 +31,32 @@ public class Misuse {
 		other.join();
 	}
 
+	/** Return the pages of memory that this process has. */
+	private static long pages() throws IOException {
+		return Long.parseLong(Files.readString(Path.of("/proc/self/statm")).split(" ")[1]);
+	}
+
+	/** Objects that cannot be made must leave no memory of C: 400000 would leave a hundred megabytes. */
+	private static void fail() throws IOException {
+		long before = 0;
+
+		for (int i = 0; i < 500000; i++) {
+			if (i == 100000)
+				before = pages();
+			try (Counters c = new Counters(null)) {
+				System.out.println("no exception");
+			} catch (NullPointerException e) {
+				continue;
+			}
+		}
+		System.out.println("memory: " + (pages() - before < 10000 ? "freed" : "lost"));
+	}
+
 	public static void main(String[] args) throws Throwable {
 		try (Counters c = new Counters("instructions:u")) {
 			inOtherThread(c);
 			System.out.println("read " + c.read()[0]);
 		}
+		fail();
 	}
 }

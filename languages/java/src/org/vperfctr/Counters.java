@@ -35,12 +35,12 @@ public final class Counters implements AutoCloseable {
 	private static final int WHY_SIZE = 1024;
 	private static final int BACKEND_PERF = 1;
 
-	private final Arena arena = Arena.ofConfined();
+	private final Arena arena;
 	private final List<String> names;
 	private final long[] soft;	// of each name: its software counters; 0: it has a counter
 	private final int nr;		// counters
 	private final Thread owner = Thread.currentThread();
-	private final MemorySegment values = arena.allocate(JAVA_LONG, MAX_CTRS);
+	private final MemorySegment values;
 	private MemorySegment v;
 
 	/** The reason why the C library cannot be used: see Library. */
@@ -87,7 +87,10 @@ public final class Counters implements AutoCloseable {
 			throw new CountersException(0, "a virtual thread changes its thread, and cannot be counted");
 		this.names = List.of(names.split(","));
 		this.soft = new long[this.names.size()];
+		/* From here on, close() frees what an exception leaves. */
+		this.arena = Arena.ofConfined();
 		try {
+			this.values = arena.allocate(JAVA_LONG, MAX_CTRS);
 			this.v = open(names);
 			this.nr = findCounters();
 		} catch (Throwable e) {
