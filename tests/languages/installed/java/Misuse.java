@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import org.vperfctr.Counters;
+import org.vperfctr.CountersException;
 
 /** Print what calls by a wrong thread, by wrong names and after errors do: see library.c. */
 public class Misuse {
@@ -29,6 +30,18 @@ public class Misuse {
 
 		other.start();
 		other.join();
+	}
+
+	/** Let reads fail: the name is the error's number, for library.c. */
+	private static void errors() {
+		for (int errno : new int[] {1, 3, 16}) {
+			try (Counters c = new Counters(Integer.toString(errno))) {
+				c.read();
+				System.out.println("no exception");
+			} catch (CountersException e) {
+				System.out.println(e.errno() + ": " + e.getMessage());
+			}
+		}
 	}
 
 	/** Return the pages of memory that this process has. */
@@ -57,6 +70,7 @@ public class Misuse {
 			inOtherThread(c);
 			System.out.println("read " + c.read()[0]);
 		}
+		errors();
 		fail();
 	}
 }

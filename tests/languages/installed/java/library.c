@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * In the place of libvperfctr-event: counters of one name, whose reads return 1, 2 and so on.  A
- * handle that is used when it is closed, or closed by another thread, ends the process.
+ * In the place of libvperfctr-event: counters of one name, whose reads return 1, 2 and so on, or
+ * fail if the name is an error's number.  A handle that is used when it is closed, or by another thread,
+ * ends the process.
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -61,7 +62,7 @@ int vperfctr_read(struct vperfctr *v, uint64_t *tsc, uint64_t *pmc, unsigned int
 	check(v);
 	if (nr)
 		pmc[0] = ++v->reads;
-	return 0;
+	return -atoi(v->name);
 }
 
 int vperfctr_read_soft(struct vperfctr *v, uint64_t soft, uint64_t *value)

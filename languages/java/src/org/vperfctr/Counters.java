@@ -34,6 +34,7 @@ public final class Counters implements AutoCloseable {
 	private static final int MAX_CTRS = 32;
 	private static final int WHY_SIZE = 1024;
 	private static final int BACKEND_PERF = 1;
+	private static final int EPERM = 1, EBUSY = 16, EINVAL = 22;
 
 	private final Arena arena;
 	private final List<String> names;
@@ -48,7 +49,7 @@ public final class Counters implements AutoCloseable {
 
 	/** The functions of the C library. */
 	private static final class Library {
-		static final MethodHandle COUNT, NAME, BACKEND, READ, READ_SOFT, RESET, CLOSE;
+		static final MethodHandle COUNT, NAME, BACKEND, READ, READ_SOFT, RESET, CLOSE, STRERROR;
 
 		static {
 			final Linker linker = Linker.nativeLinker();
@@ -70,6 +71,8 @@ public final class Counters implements AutoCloseable {
 				FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_LONG, ADDRESS));
 			RESET = function(linker, library, "vperfctr_reset", FunctionDescriptor.of(JAVA_INT, ADDRESS));
 			CLOSE = function(linker, library, "vperfctr_close", FunctionDescriptor.ofVoid(ADDRESS));
+			STRERROR = function(linker, linker.defaultLookup(), "strerror",
+				FunctionDescriptor.of(ADDRESS, JAVA_INT));
 		}
 
 		private static MethodHandle function(Linker linker, SymbolLookup library, String name,
@@ -104,7 +107,7 @@ public final class Counters implements AutoCloseable {
 		final int err = (int)Library.COUNT.invokeExact(handle, arena.allocateFrom(text), 0, why);
 
 		if (err != 0)
-			throw new CountersException(-err, why.getString(0).isEmpty() ? "error " + -err : why.getString(0));
+			throw new CountersException(-err, why.getString(0).isEmpty() ? reason(err) : why.getString(0));
 		return handle.get(ADDRESS, 0);
 	}
 
@@ -139,7 +142,7 @@ public final class Counters implements AutoCloseable {
 		case "page-faults", "faults":
 			return 0x18;
 		default:
-			throw new CountersException(22, "the event " + name + " has no counter");
+			throw new CountersException(EINVAL, "the event " + name + " has no counter");
 		}
 	}
 
@@ -182,9 +185,23 @@ public final class Counters implements AutoCloseable {
 		return v;
 	}
 
-	private static void check(int err) {
+	private static String reason(int err) throws Throwable {
+		final MemorySegment text;
+
+		switch (-err) {
+		case EPERM:
+			return "another thread counts, or the process that forked";
+		case EBUSY:
+			return "perf_event has lost the counters";
+		default:
+			text = (MemorySegment)Library.STRERROR.invokeExact(-err);
+			return text.reinterpret(Long.MAX_VALUE).getString(0);
+		}
+	}
+
+	private static void check(int err) throws Throwable {
 		if (err != 0)
-			throw new CountersException(-err, "error " + -err);
+			throw new CountersException(-err, reason(err));
 	}
 
 	/** Return what has been counted since the beginning or reset(). */
