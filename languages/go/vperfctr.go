@@ -79,6 +79,10 @@ type Counters struct {
 // New starts to count events for the calling goroutine.  The names are those of perfex and
 // vperfctr_event(3), with commas between them.
 func New(names string) (*Counters, error) {
+	if strings.IndexByte(names, 0) >= 0 {
+		// The C library would see the names up to there.
+		return nil, failed(-C.int(syscall.EINVAL), "a name has a NUL")
+	}
 	text := C.CString(names)
 	defer C.free(unsafe.Pointer(text))
 	c := &Counters{names: strings.Split(names, ",")}
@@ -95,6 +99,10 @@ func New(names string) (*Counters, error) {
 			c.nr++
 		} else {
 			soft = softwareOf(name)
+			if soft == 0 {
+				c.Close()
+				return nil, failed(-C.int(syscall.EINVAL), "the event "+name+" has no counter")
+			}
 		}
 		c.soft = append(c.soft, soft)
 	}
