@@ -70,6 +70,7 @@ public class Misuse {
 			inOtherThread(c);
 			System.out.println("read " + c.read()[0]);
 		}
+		refused("NUL", () -> new Counters("page-faults:u\0x"));
 		errors();
 		fail();
 	}

@@ -88,6 +88,9 @@ public final class Counters implements AutoCloseable {
 	public Counters(String names) {
 		if (Thread.currentThread().isVirtual())
 			throw new CountersException(0, "a virtual thread changes its thread, and cannot be counted");
+		/* The C library would see the names up to there. */
+		if (names.indexOf('\0') >= 0)
+			throw new CountersException(EINVAL, "a name has a NUL");
 		this.names = List.of(names.split(","));
 		this.soft = new long[this.names.size()];
 		/* From here on, close() frees what an exception leaves. */
