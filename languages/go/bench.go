@@ -31,13 +31,14 @@ func Bench(b B, n int, names string, f func()) {
 		return
 	}
 	defer c.Close()
-	before, err := c.Read()
+	// Only the loop is between the reads: ResetTimer and StopTimer may read the state of the heap.
 	b.ResetTimer()
+	before, err := c.Read()
 	for i := 0; i < n; i++ {
 		f()
 	}
-	b.StopTimer()
 	after, err2 := c.Read()
+	b.StopTimer()
 	if err == nil {
 		err = err2
 	}
