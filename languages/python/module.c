@@ -257,18 +257,32 @@ static PyObject *count_enter(struct count *self, PyObject *unused)
 	return fail_read(err);
 }
 
-/* End the counting: the object keeps what it has counted. */
+/* True if "with" ends by an exception, of which __exit__() gets the type. */
+static bool has_exception(PyObject *args)
+{
+	return PyTuple_Size(args) > 0 && PyTuple_GetItem(args, 0) != Py_None;
+}
+
+/*
+ * End the counting: the object keeps what it has counted.  It is closed also if that cannot be
+ * read, and the program's own exception is worth more than that of the read.
+ */
 static PyObject *count_exit(struct count *self, PyObject *args)
 {
 	uint64_t value[VPERFCTR_MAX_CTRS];
+	const bool closed = !self->done && !self->v;
 
-	(void)args;
-	if (!get_values(self, value))
-		return NULL;
-	memcpy(self->end, value, self->nr * sizeof(*value));
-	self->done = true;
+	if (!closed && get_values(self, value)) {
+		memcpy(self->end, value, self->nr * sizeof(*value));
+		self->done = true;
+	}
 	self->entered = false;
 	close_count(self);
+	if (!PyErr_Occurred())
+		Py_RETURN_FALSE;
+	if (!has_exception(args))
+		return NULL;
+	PyErr_Clear();
 	Py_RETURN_FALSE;
 }
 

@@ -91,6 +91,42 @@ def test_with():
     check("in with, about", 2000 < first[0] < 4000, True)
 
 
+def is_closed(c):
+    """True if a read says so."""
+    try:
+        c.read()
+    except ValueError:
+        return True
+    return False
+
+
+def test_closed_in_with():
+    with vperfctr.count("task-clock") as c:
+        c.close()
+        check("closed in with", is_closed(c), True)
+    check("closed after with", is_closed(c), True)
+
+
+def test_failing_exit():
+    """Leave "with" where the values cannot be read: in the child of a fork."""
+    c = vperfctr.count("task-clock").__enter__()
+    other = vperfctr.count("task-clock").__enter__()
+    pid = os.fork()
+    if not pid:
+        before = failures
+        fds = len(os.listdir("/proc/self/fd"))
+        refused("the end of with", errno.EPERM, lambda: c.__exit__(None, None, None))
+        check("an end that fails closes", is_closed(c), True)
+        check("the program's own exception", other.__exit__(KeyError, KeyError("x"), None), False)
+        check("its end closes, too", is_closed(other), True)
+        check("descriptors", len(os.listdir("/proc/self/fd")) < fds, True)
+        os._exit(failures - before)
+    check("the child", os.waitpid(pid, 0)[1], 0)
+    c.__exit__(None, None, None)
+    other.__exit__(None, None, None)
+    check("the parent", c.read()[0] > 0 and other.read()[0] > 0, True)
+
+
 def test_errors():
     refused("an unknown event", errno.ENOENT, lambda: vperfctr.count("nonsense"))
     c = vperfctr.count("instructions:u")
@@ -189,7 +225,7 @@ def test_benchmark():
     check("instructions()", vperfctr.benchmark.instructions() < vperfctr.benchmark.instructions(), True)
 
 
-for test in (test_counts, test_with, test_errors, test_threads, test_fork,
+for test in (test_counts, test_with, test_closed_in_with, test_failing_exit, test_errors, test_threads, test_fork,
              test_software_only, test_benchmark):
     test()
 print(f"{100 * (checks - failures) // checks}%: Checks: {checks}, Failures: {failures}, Errors: 0")
