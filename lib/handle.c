@@ -33,7 +33,7 @@ static int map_page(struct vperfctr_handle *h)
 		munmap(page, page_size());
 		return err;
 	}
-	h->mapper = getpid();
+	__vperfctr_this_process(&h->mapper);
 	h->pub.thread = __vperfctr_thread();
 	return 0;
 }
@@ -200,7 +200,8 @@ void vperfctr_close(struct vperfctr *v)
 		free(h);
 		return;
 	}
-	if (h->mapper == getpid() || (h->mapper && __vperfctr_is_state_mapped(h->pub.page)))
+	if (__vperfctr_is_this_process(&h->mapper) ||
+	    (h->mapper.pid && __vperfctr_is_state_mapped(h->pub.page)))
 		munmap((void *)h->pub.page, page_size());
 	__vperfctr_ring_unmap(h);
 	close(h->fd);

@@ -16,11 +16,17 @@ _Static_assert(sizeof(off_t) == 8, "compile with -D_FILE_OFFSET_BITS=64");
 
 #pragma GCC visibility push(hidden)
 
+/* A process, as it and its children can tell: see process.c. */
+struct vperfctr_process {
+	pid_t pid;		/* 0: none */
+	unsigned int number;	/* 0: the kernel has none */
+};
+
 struct vperfctr_handle {
 	struct vperfctr pub;	/* first: the address of a handle is that of pub */
 	int fd;
-	pid_t mapper;		/* process that mapped pub.page; 0: it is not mapped */
-	pid_t ring_mapper;	/* the same of pub.ring */
+	struct vperfctr_process mapper;		/* has mapped pub.page; pid 0: it is not mapped */
+	struct vperfctr_process ring_mapper;	/* the same of pub.ring */
 	size_t ring_size;
 	struct __vperfctr_perf *perf;	/* counts by perf_event_open(2); NULL: by the module */
 	char *names;		/* of the counters, each with its NUL, or NULL */
@@ -88,6 +94,11 @@ int __vperfctr_perf_pause(struct vperfctr_handle *h, bool pause);
 int __vperfctr_perf_reset(struct vperfctr_handle *h);
 int __vperfctr_perf_stop(struct vperfctr_handle *h, bool unlink);
 void __vperfctr_perf_close(struct __vperfctr_perf *p);
+
+void __vperfctr_this_process(struct vperfctr_process *process);
+bool __vperfctr_is_this_process(const struct vperfctr_process *process);
+/* True if the caller is in a child of that process, or of its children: a copy, not by vfork. */
+bool __vperfctr_is_child(const struct vperfctr_process *process);
 
 /* Unmap the handle's ring, if this process has mapped it. */
 void __vperfctr_ring_unmap(struct vperfctr_handle *h);

@@ -505,7 +505,7 @@ int __vperfctr_open_perf(struct vperfctr **v, const struct __vperfctr_perf_event
 
 	/* As a handle with a page: it belongs to the thread that is counted. */
 	if (!err && !tid) {
-		to_handle(*v)->mapper = getpid();
+		__vperfctr_this_process(&to_handle(*v)->mapper);
 		(*v)->thread = __vperfctr_thread();
 	}
 	return err;
@@ -532,16 +532,22 @@ int vperfctr_perf_descriptors_sized(const struct vperfctr *v, struct vperfctr_pe
 
 static bool has_thread(const struct vperfctr_handle *h)
 {
-	/* A handle for another thread is read when that has ended, too. */
-	return !h->perf->unlinked &&
-	       (!h->mapper || !syscall(SYS_tgkill, h->mapper, h->perf->tid, 0) || errno != ESRCH);
+	if (h->perf->unlinked)
+		return false;
+	/*
+	 * A handle for another thread is read when that has ended, too.  A child cannot know: its PID
+	 * namespace may not show the thread, or show another one by these numbers.
+	 */
+	if (!h->mapper.pid || __vperfctr_is_child(&h->mapper))
+		return true;
+	return !syscall(SYS_tgkill, h->mapper.pid, h->perf->tid, 0) || errno != ESRCH;
 }
 
-/* True if the handle's thread is another one, which has not ended. */
+/* True if the handle's thread is another one, which has not ended, as far as the caller knows. */
 static bool is_foreign(const struct vperfctr_handle *h)
 {
-	return h->pub.thread && (h->mapper != getpid() || !__vperfctr_mine(&h->pub)) &&
-	       has_thread(h);
+	return h->pub.thread &&
+	       (!__vperfctr_is_this_process(&h->mapper) || !__vperfctr_mine(&h->pub)) && has_thread(h);
 }
 
 /* Read counters in user mode, if the caller may.  An error must leave what the caller has. */

@@ -17,7 +17,7 @@ int vperfctr_ring_map(struct vperfctr *v, uint64_t map_size)
 	if (h->perf)
 		return -ENOTTY;
 	/* A child does not inherit the mapping. */
-	if (h->ring_mapper == getpid())
+	if (__vperfctr_is_this_process(&h->ring_mapper))
 		return 0;
 	/* No ring is larger than the address space. */
 	if (map_size != (size_t)map_size)
@@ -31,7 +31,7 @@ int vperfctr_ring_map(struct vperfctr *v, uint64_t map_size)
 	}
 	h->pub.ring = (const struct vperfctr_ring_page *)ring;
 	h->ring_size = (size_t)map_size;
-	h->ring_mapper = getpid();
+	__vperfctr_this_process(&h->ring_mapper);
 	return 0;
 }
 
@@ -92,6 +92,6 @@ int vperfctr_ring_record(const struct vperfctr *v, uint64_t i, struct vperfctr_r
 /* Unmap the ring in the process that mapped it: a child does not inherit the mapping. */
 void __vperfctr_ring_unmap(struct vperfctr_handle *h)
 {
-	if (h->ring_mapper && h->ring_mapper == getpid())
+	if (__vperfctr_is_this_process(&h->ring_mapper))
 		munmap((void *)h->pub.ring, h->ring_size);
 }

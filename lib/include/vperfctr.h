@@ -65,7 +65,7 @@
  *
  * Processes: in the child of a fork, a handle of the parent that has a page cannot
  * read.  vperfctr_read(), _read_pmc(), _read_tsc(), _read_soft() and the calls for regions
- * return -EPERM by it, or the last sums when the state has no thread any more.
+ * return -EPERM by it, or the module's last sums when the state has no thread any more.
  * vperfctr_read_state(), vperfctr_close() and all reads by a handle without a page
  * work.  These reads return the parent's sums.  A ring is not mapped until vperfctr_ring_map()
  * maps it again.  A child counts itself with a handle of its own.  In the child of a

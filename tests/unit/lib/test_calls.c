@@ -989,7 +989,7 @@ START_TEST(read_after_fork)
 	pid = fork();
 	if (!pid) {
 		if (_i == 2)
-			to_handle(v)->mapper = getpid();
+			to_handle(v)->mapper.pid = getpid();
 		_exit(read_in_child(v, _i == 1 ? 0 : -EPERM));
 	}
 	ck_assert_int_eq(waitpid(pid, &status, 0), pid);

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -1200,6 +1201,77 @@ START_TEST(owner)
 }
 END_TEST
 
+#define NO_NAMESPACE	77
+
+/* Return the exit status of a child. */
+static int wait_for(pid_t pid)
+{
+	int status;
+
+	return pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : 3;
+}
+
+/*
+ * Call a function in the first process of a new PID namespace, which is a child.  Return what it
+ * returns, or NO_NAMESPACE.
+ */
+static int call_in_namespace(int (*func)(struct vperfctr *v), struct vperfctr *v)
+{
+	pid_t pid;
+
+	fflush(NULL);
+	pid = fork();
+	if (!pid) {
+		/* The next child is in the namespace.  In one of users, the first call succeeds. */
+		if (unshare(CLONE_NEWPID) && unshare(CLONE_NEWUSER | CLONE_NEWPID))
+			_exit(NO_NAMESPACE);
+		pid = fork();
+		if (!pid)
+			_exit(getpid() == 1 ? func(v) : 2);
+		_exit(wait_for(pid));
+	}
+	return wait_for(pid);
+}
+
+/* Return 0 if each call is refused. */
+static int is_refused(struct vperfctr *v)
+{
+	uint64_t value[2];
+
+	return vperfctr_read(v, NULL, value, 1) != -EPERM || read_as_foreign(v) ||
+	       read_soft_as_foreign(v) || vperfctr_resume(v) != -EPERM;
+}
+
+/* The same by a handle of the caller, whose child has the same process ID. */
+static int is_refused_below(struct vperfctr *unused)
+{
+	struct vperfctr *v;
+	int result;
+
+	(void)unused;
+	if (vperfctr_count(&v, "instructions:u,task-clock", 0, NULL))
+		return 4;
+	result = call_in_namespace(is_refused, v);
+	/* The owner still counts. */
+	return result ? result : vperfctr_reset(v) ? 5 : 0;
+}
+
+/* A child in another PID namespace does not see its parent's threads, or sees other ones. */
+START_TEST(namespaces)
+{
+	struct vperfctr *v = open_ok("instructions:u,task-clock");
+	const int above = call_in_namespace(is_refused, v), below = call_in_namespace(is_refused_below, v);
+
+	if (above == NO_NAMESPACE) {
+		fputs("test_perf: namespaces are not permitted\n", stderr);
+	} else {
+		ck_assert_int_eq(above, 0);
+		ck_assert_int_eq(below, 0);
+	}
+	vperfctr_close(v);
+}
+END_TEST
+
 static void move_counter(void)
 {
 	k.page[0]->lock++;
@@ -1375,6 +1447,7 @@ int main(void)
 	tcase_add_loop_test(t, bad_places, 0, 10);
 	tcase_add_test(t, newer_samples);
 	tcase_add_test(t, owner);
+	tcase_add_test(t, namespaces);
 	tcase_add_test(t, user_reads);
 	tcase_add_test(t, command);
 	tcase_add_test(t, sizes);
