@@ -68,10 +68,13 @@ public:
 	counters(counters &&from) noexcept
 		: v(std::exchange(from.v, nullptr)), nr(std::exchange(from.nr, 0)) { }
 
+	/* The old counters end. */
 	counters &operator=(counters &&from) noexcept
 	{
-		std::swap(v, from.v);
-		std::swap(nr, from.nr);
+		counters taken(std::move(from));
+
+		std::swap(v, taken.v);
+		std::swap(nr, taken.nr);
 		return *this;
 	}
 
@@ -202,6 +205,8 @@ public:
 		check(vperfctr_region_init(&r, c.get(), c.size()), "vperfctr_region_init");
 	}
 
+	/* These would end before the region. */
+	explicit region(const counters &&) = delete;
 	region(const region &) = delete;
 	region &operator=(const region &) = delete;
 
