@@ -66,7 +66,9 @@ public:
 	}
 
 	counters(counters &&from) noexcept
-		: v(std::exchange(from.v, nullptr)), nr(std::exchange(from.nr, 0)) { }
+		: v(std::exchange(from.v, nullptr)), nr(std::exchange(from.nr, 0)),
+		  pauses(std::exchange(from.pauses, 0)),
+		  suspended(std::exchange(from.suspended, false)) { }
 
 	/* The old counters end. */
 	counters &operator=(counters &&from) noexcept
@@ -75,6 +77,8 @@ public:
 
 		std::swap(v, taken.v);
 		std::swap(nr, taken.nr);
+		std::swap(pauses, taken.pauses);
+		std::swap(suspended, taken.suspended);
 		return *this;
 	}
 
@@ -147,19 +151,26 @@ public:
 		return sum;
 	}
 
+	/* This also ends a suspend() and all pauses. */
 	void reset()
 	{
 		check(vperfctr_reset(v), "vperfctr_reset");
+		pauses = 0;
+		suspended = false;
 	}
 
 	void suspend()
 	{
 		check(vperfctr_suspend(v), "vperfctr_suspend");
+		suspended = true;
 	}
 
+	/* This also ends all pauses. */
 	void resume()
 	{
 		check(vperfctr_resume(v), "vperfctr_resume");
+		pauses = 0;
+		suspended = false;
 	}
 
 	/* The handle, for the C functions.  The object still owns it. */
@@ -169,22 +180,29 @@ public:
 	}
 
 private:
+	friend class pause;
+
 	struct vperfctr *v = nullptr;
 	unsigned int nr = 0;
+	unsigned int pauses = 0;	/* that exist */
+	bool suspended = false;		/* by suspend() */
 };
 
-/* Suspends the counting while it exists. */
+/* Suspends the counting while it exists.  Pauses may nest: the counting resumes after the last. */
 class pause {
 public:
 	explicit pause(counters &of) : c(of)
 	{
-		c.suspend();
+		if (!c.pauses && !c.suspended)
+			check(vperfctr_suspend(c.v), "vperfctr_suspend");
+		c.pauses++;
 	}
 
 	~pause()
 	{
-		/* This fails only if the counting has ended. */
-		vperfctr_resume(c.get());
+		/* A resume or reset has ended all pauses.  The call fails only if the counting has ended. */
+		if (c.pauses && !--c.pauses && !c.suspended)
+			vperfctr_resume(c.v);
 	}
 
 	pause(const pause &) = delete;

@@ -2,6 +2,7 @@
 /* Check the objects of <vperfctr/counters.hpp>, by the page faults of a thread. */
 #include <dirent.h>
 #include <iostream>
+#include <sys/mman.h>
 #include <type_traits>
 #include <vperfctr/counters.hpp>
 
@@ -44,10 +45,68 @@ static void test_moves()
 	check("the end", descriptors() == none);
 }
 
+/* True if the page faults of touching a new page count. */
+static bool runs(const vperf::counters &c)
+{
+	const size_t size = 1 << 20;
+	const uint64_t before = c.read_soft(VPERFCTR_SOFT_PAGE_FAULTS);
+	void *page = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	*static_cast<volatile char *>(page) = 1;
+	munmap(page, size);
+	return c.read_soft(VPERFCTR_SOFT_PAGE_FAULTS) != before;
+}
+
+/* The counting resumes after the last pause. */
+static void test_pauses()
+{
+	vperf::counters c("page-faults");
+
+	check("it counts", runs(c));
+	{
+		vperf::pause outer(c);
+		{
+			vperf::pause inner(c);
+			check("two pauses", !runs(c));
+		}
+		check("the outer pause", !runs(c));
+	}
+	check("after pauses", runs(c));
+	c.suspend();
+	{
+		vperf::pause pause(c);
+	}
+	check("suspended before and after a pause", !runs(c));
+	c.resume();
+	check("resumed", runs(c));
+	{
+		vperf::pause outer(c);
+		c.resume();
+		check("a resume ends pauses", runs(c));
+		{
+			vperf::pause inner(c);
+			check("a pause after it", !runs(c));
+		}
+		check("its end", runs(c));
+	}
+	check("the end of an ended pause", runs(c));
+	{
+		vperf::pause outer(c);
+		c.reset();
+		check("a reset ends pauses", runs(c));
+	}
+	{
+		vperf::pause pause(c);
+		check("a pause after a reset", !runs(c));
+	}
+	check("its end, too", runs(c));
+}
+
 int main()
 {
 	try {
 		test_moves();
+		test_pauses();
 	} catch (const vperf::error &e) {
 		std::cerr << e.what() << '\n';
 		return 1;
