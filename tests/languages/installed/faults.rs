@@ -24,12 +24,39 @@ fn faults(group: &vperfctr::Group, pages: usize) -> Result<u64, vperfctr::Error>
     Ok(after - before)
 }
 
+/// Fail if the counting runs, or does not, against what is expected.
+fn expect(group: &vperfctr::Group, runs: bool, what: &str) -> Result<(), vperfctr::Error> {
+    if (faults(group, 10)? != 0) == runs {
+        return Ok(());
+    }
+    Err(vperfctr::Error::with_reason(22, what))
+}
+
+/// The counting resumes after the last pause, or a reset.
+fn check_pauses(group: &vperfctr::Group) -> Result<(), vperfctr::Error> {
+    let outer = group.pause()?;
+    let inner = group.pause()?;
+    expect(group, false, "two pauses")?;
+    drop(inner);
+    expect(group, false, "the outer pause")?;
+    drop(outer);
+    expect(group, true, "after pauses")?;
+    let outer = group.pause()?;
+    group.reset()?;
+    expect(group, true, "a reset ends pauses")?;
+    let inner = group.pause()?;
+    expect(group, false, "a pause after a reset")?;
+    drop(inner);
+    drop(outer);
+    expect(group, true, "the end of an ended pause")
+}
+
 fn run() -> Result<(), vperfctr::Error> {
     let group = vperfctr::Group::new("page-faults")?;
     faults(&group, 10)?;
     let few = faults(&group, 1000)?;
     println!("{}", faults(&group, 2000)? - few);
-    Ok(())
+    check_pauses(&group)
 }
 
 fn main() {

@@ -27,6 +27,7 @@
 //!
 //! In the child of a fork, reads by the parent's group return EPERM.
 
+use std::cell::Cell;
 use std::ffi::{CStr, CString};
 use std::marker::PhantomData;
 use std::os::raw::{c_int, c_uint};
@@ -110,6 +111,7 @@ impl std::fmt::Display for Backend {
 pub struct Group {
     v: *mut sys::vperfctr,
     nr: usize,
+    pauses: Cell<usize>,
     // Raw pointers are neither Send nor Sync.  This says that it is on purpose.
     _thread: PhantomData<*mut ()>,
 }
@@ -143,7 +145,7 @@ impl Group {
             let reason = unsafe { CStr::from_ptr(why.text.as_ptr()) };
             return Err(Error::new(err, reason.to_string_lossy().into_owned()));
         }
-        let mut group = Group { v, nr: 0, _thread: PhantomData };
+        let mut group = Group { v, nr: 0, pauses: Cell::new(0), _thread: PhantomData };
         while group.name(group.nr).is_some() {
             group.nr += 1;
         }
@@ -226,16 +228,23 @@ impl Group {
         check("vperfctr_read_soft", unsafe { sys::vperfctr_read_soft(self.v, soft.into(), &mut sum) }).map(|()| sum)
     }
 
-    /// Zero all counts, and count on.
+    /// Zero all counts, and count on.  This also ends all pauses.
     pub fn reset(&self) -> Result<(), Error> {
         // SAFETY: the handle is open.
-        check("vperfctr_reset", unsafe { sys::vperfctr_reset(self.v) })
+        check("vperfctr_reset", unsafe { sys::vperfctr_reset(self.v) })?;
+        self.pauses.set(0);
+        Ok(())
     }
 
-    /// Pause the counting until the result is dropped.
+    /// Pause the counting until the result is dropped.  Pauses may nest: the counting resumes when
+    /// the last is dropped.
     pub fn pause(&self) -> Result<Pause<'_>, Error> {
-        // SAFETY: the handle is open.
-        check("vperfctr_suspend", unsafe { sys::vperfctr_suspend(self.v) }).map(|()| Pause { group: self })
+        if self.pauses.get() == 0 {
+            // SAFETY: the handle is open.
+            check("vperfctr_suspend", unsafe { sys::vperfctr_suspend(self.v) })?;
+        }
+        self.pauses.set(self.pauses.get() + 1);
+        Ok(Pause { group: self })
     }
 
     /// Make a region, which subtracts the cost of its reads.
@@ -268,8 +277,16 @@ pub struct Pause<'a> {
 
 impl Drop for Pause<'_> {
     fn drop(&mut self) {
-        // SAFETY: the handle is open.  The call fails only if the counting has ended.
-        unsafe { sys::vperfctr_resume(self.group.v) };
+        let pauses = &self.group.pauses;
+        // A reset has ended all pauses.
+        if pauses.get() == 0 {
+            return;
+        }
+        pauses.set(pauses.get() - 1);
+        if pauses.get() == 0 {
+            // SAFETY: the handle is open.  The call fails only if the counting has ended.
+            unsafe { sys::vperfctr_resume(self.group.v) };
+        }
     }
 }
 
