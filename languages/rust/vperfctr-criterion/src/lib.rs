@@ -45,6 +45,8 @@ impl Events {
             let reason = format!("'{}': a benchmark needs one event that a counter counts", name);
             return Err(Error::with_reason(EINVAL, reason));
         }
+        // Later errors can only panic: Criterion's functions return none.
+        group.read::<1>()?;
         let format = Format { unit: name.into(), scaled: "events" };
         Ok(Events::of(Source::Counter(group), format))
     }
