@@ -14,8 +14,8 @@
  * framework's own nor those that read the counters.  With several threads the columns have the
  * mean of all iterations of all threads.
  *
- * Where nothing can count, the report has the times, the label "not counted" instead of the
- * counts, and standard error the reason, once.
+ * Where nothing can count, or a name is that of a software event, which has no counter, the report
+ * has the times, the label "not counted" instead of the counts, and standard error the reason, once.
  */
 #ifndef VPERFCTR_BENCHMARK_HPP
 #define VPERFCTR_BENCHMARK_HPP
@@ -51,6 +51,22 @@ inline void not_counted(benchmark::State &state, const char *why)
 		std::fprintf(stderr, "%s\n", why);
 }
 
+template<typename F> void run_uncounted(benchmark::State &state, const char *why, F &f)
+{
+	not_counted(state, why);
+	while (state.KeepRunning())
+		f();
+}
+
+inline unsigned int count_names(const char *names)
+{
+	unsigned int nr = 1;
+
+	for (; *names; names++)
+		nr += *names == ',';
+	return nr;
+}
+
 /*
  * Run all iterations of the benchmark.  Each thread has a handle of its own,
  * vperfctr_thread(), so all benchmarks of a program must count the same names, or call
@@ -64,18 +80,23 @@ template<typename F> void run(benchmark::State &state, const char *names, F f)
 	unsigned int nr = 0;
 
 	if (vperfctr_thread(&v, names, 0, &why)) {
-		not_counted(state, why.text);
-		while (state.KeepRunning())
-			f();
+		run_uncounted(state, why.text, f);
 		return;
 	}
 	while (vperfctr_counter_name(v, nr))
 		nr++;
+	if (nr != count_names(names)) {
+		const std::string reason = std::string(names) +
+					   ": a benchmark cannot count software events";
+
+		run_uncounted(state, reason.c_str(), f);
+		return;
+	}
 	/* In the first pass the dynamic linker may look for functions. */
 	int err = counted_pass(v, nr, before, after, 0, f);
 	if (!err)
 		err = counted_pass(v, nr, before, after, 0, f);
-	for (unsigned int i = 0; i < nr; i++)
+	for (unsigned int i = 0; !err && i < nr; i++)
 		cost[i] = after[i] - before[i];
 	/* This loop is passed once.  The benchmark has its times even if a read fails. */
 	while (state.KeepRunningBatch(state.max_iterations)) {
