@@ -12,8 +12,14 @@ static inline void loop(unsigned long rounds)
 {
 #ifdef __aarch64__
 	__asm__ volatile("1: subs %0, %0, #1\n\tb.ne 1b" : "+r"(rounds) : : "cc");
-#else
+#elif defined(__riscv)
+	__asm__ volatile("1: addi %0, %0, -1\n\tbnez %0, 1b" : "+r"(rounds));
+#elif defined(__powerpc__)
+	__asm__ volatile("mtctr %0\n1:\tnop\n\tbdnz 1b" : : "r"(rounds) : "ctr");
+#elif defined(__x86_64__) || defined(__i386__)
 	__asm__ volatile("1: dec %0\n\tjnz 1b" : "+r"(rounds) : : "cc");
+#else
+#error "the loop is not written for this architecture"
 #endif
 }
 

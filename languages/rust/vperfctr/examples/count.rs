@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 //! The instructions of a loop: twice as many rounds are twice as many.
 
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"))]
 use std::arch::asm;
 
-/// Two instructions a round.
+/// Two instructions a round, where there is an assembler.
 #[inline(always)]
 fn execute(rounds: u64) {
     // SAFETY: it changes only its register.
@@ -14,6 +15,16 @@ fn execute(rounds: u64) {
     #[cfg(target_arch = "aarch64")]
     unsafe {
         asm!("2: subs {0}, {0}, #1", "b.ne 2b", inout(reg) rounds => _, options(nomem, nostack));
+    }
+    #[cfg(target_arch = "riscv64")]
+    unsafe {
+        asm!("2: addi {0}, {0}, -1", "bnez {0}, 2b", inout(reg) rounds => _, options(nomem, nostack));
+    }
+    // Rust 1.63 has no assembler for the others: a few instructions a round.
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")))]
+    for i in 0..rounds {
+        // SAFETY: i is valid.
+        unsafe { std::ptr::read_volatile(&i) };
     }
 }
 
