@@ -467,6 +467,16 @@ static int make_control(struct event_set *s)
 	return 0;
 }
 
+/* Make the control with a new option.  If it is refused, the set remains as it was. */
+static int remake(struct event_set *s, const struct event_set *old)
+{
+	int err = s->nr ? make_control(s) : 0;
+
+	if (err)
+		*s = *old;
+	return to_papi(err);
+}
+
 /* Give up an overflow's signal. */
 static void end_overflow(struct event_set *s, unsigned int i)
 {
@@ -545,9 +555,10 @@ static int set_overflow(EventSetInfo_t *esi, int index, int threshold)
 static int set_domain(hwd_control_state_t *ctl, int domain)
 {
 	struct event_set *s = ctl;
+	const struct event_set old = *s;
 
 	s->domain = domain;
-	return s->nr ? to_papi(make_control(s)) : PAPI_OK;
+	return remake(s, &old);
 }
 
 /* A handle of one CPU. */
@@ -596,6 +607,7 @@ static bool has_overflows(const struct event_set *s)
 
 static int set_target(struct event_set *s, enum target target, pid_t tid, unsigned int cpu)
 {
+	const struct event_set old = *s;
 	int err;
 
 	if (target != OWN_THREAD && has_overflows(s))
@@ -608,7 +620,7 @@ static int set_target(struct event_set *s, enum target target, pid_t tid, unsign
 	s->target = target;
 	s->tid = tid;
 	s->cpu = cpu;
-	return s->nr ? to_papi(make_control(s)) : PAPI_OK;
+	return remake(s, &old);
 }
 
 static int set_granularity(struct event_set *s, int granularity)
@@ -640,12 +652,14 @@ static int init_control_state(hwd_control_state_t *ctl)
 
 static int set_inherit(struct event_set *s, bool inherit)
 {
+	const struct event_set old = *s;
+
 	if (inherit && !(info->features & VPERFCTR_FEATURE_INHERIT))
 		return PAPI_ENOSUPP;
 	if (inherit && has_overflows(s))
 		return PAPI_ENOSUPP;
 	s->inherit = inherit;
-	return s->nr ? to_papi(make_control(s)) : PAPI_OK;
+	return remake(s, &old);
 }
 
 static int ctl(hwd_context_t *context, int code, _papi_int_option_t *option)
