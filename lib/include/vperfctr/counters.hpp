@@ -19,6 +19,7 @@
 #define VPERFCTR_COUNTERS_HPP
 
 #include <array>
+#include <cerrno>
 #include <cstdint>
 #include <string>
 #include <system_error>
@@ -57,6 +58,11 @@ public:
 	explicit counters(const std::string &names, unsigned int flags = 0)
 	{
 		struct vperfctr_why why;
+
+		/* The C library would see the names up to there. */
+		if (names.find('\0') != std::string::npos)
+			throw error(-EINVAL, "a name has a NUL");
+
 		int err = vperfctr_count(&v, names.c_str(), flags, &why);
 
 		if (err)

@@ -102,9 +102,22 @@ static void test_pauses()
 	check("its end, too", runs(c));
 }
 
+/* The C library would see the names up to the NUL. */
+static void test_names()
+{
+	try {
+		vperf::counters c(std::string("page-faults\0,task-clock", 23));
+
+		check("a name with a NUL", false);
+	} catch (const vperf::error &e) {
+		check("a name with a NUL is refused", e.code().value() == EINVAL);
+	}
+}
+
 int main()
 {
 	try {
+		test_names();
 		test_moves();
 		test_pauses();
 	} catch (const vperf::error &e) {
