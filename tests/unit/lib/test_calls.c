@@ -911,7 +911,10 @@ static void *map_other(void *at, bool file)
 		    MAP_PRIVATE | MAP_FIXED | (file ? 0 : MAP_ANONYMOUS), fd, 0);
 }
 
-/* In a child, close does not unmap something else that is mapped at the page's address. */
+/*
+ * In a child, close does not unmap something else that is mapped at the page's address, also if the
+ * child has the process ID of its parent (2 and 3).
+ */
 START_TEST(close_after_fork)
 {
 	struct vperfctr *v;
@@ -923,8 +926,10 @@ START_TEST(close_after_fork)
 	page = (void *)v->page;
 	pid = fork();
 	if (!pid) {
-		if (map_other(page, _i) != page)
+		if (map_other(page, _i % 2) != page)
 			_exit(2);
+		if (_i >= 2)
+			to_handle(v)->mapper.pid = getpid();
 		vperfctr_close(v);
 		*(volatile char *)page = 1;
 		_exit(0);
@@ -1539,7 +1544,10 @@ START_TEST(ring_exists)
 }
 END_TEST
 
-/* A child does not inherit the ring's mapping, and can map it for itself. */
+/*
+ * A child does not inherit the ring's mapping, and can map it for itself, also if it has the process
+ * ID of its parent (1).
+ */
 START_TEST(ring_in_child)
 {
 	struct vperfctr_ring r;
@@ -1551,6 +1559,8 @@ START_TEST(ring_in_child)
 	pid = fork();
 	if (!pid) {
 		munmap((void *)v->ring, r.map_size);
+		if (_i)
+			to_handle(v)->ring_mapper.pid = getpid();
 		if (vperfctr_ring_map(v, r.map_size))
 			_exit(1);
 		if (vperfctr_ring_map(v, r.map_size))
@@ -1577,6 +1587,8 @@ START_TEST(ring_unmapped)
 		if (mmap(ring, 4096, PROT_READ | PROT_WRITE,
 			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != ring)
 			_exit(2);
+		if (_i)
+			to_handle(v)->ring_mapper.pid = getpid();
 		vperfctr_close(v);
 		*(volatile char *)ring = 1;
 		_exit(0);
@@ -1617,7 +1629,7 @@ static Suite *suite(void)
 	tcase_add_test(t, read_children);
 	tcase_add_test(t, mapping_fails);
 	tcase_add_test(t, open_fd);
-	tcase_add_loop_test(t, close_after_fork, 0, 2);
+	tcase_add_loop_test(t, close_after_fork, 0, 4);
 	tcase_add_loop_test(t, read_after_fork, 0, 3);
 	tcase_add_test(t, close_inherited);
 	tcase_add_test(t, control);
@@ -1639,8 +1651,8 @@ static Suite *suite(void)
 	tcase_add_test(t, records_of_a_ring);
 	tcase_add_test(t, ring_of_another_format);
 	tcase_add_test(t, ring_exists);
-	tcase_add_test(t, ring_in_child);
-	tcase_add_test(t, ring_unmapped);
+	tcase_add_loop_test(t, ring_in_child, 0, 2);
+	tcase_add_loop_test(t, ring_unmapped, 0, 2);
 	suite_add_tcase(s, t);
 	return s;
 }
