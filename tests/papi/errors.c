@@ -5,11 +5,14 @@
  */
 #include <dirent.h>
 #include <err.h>
+#include <fcntl.h>
 #include <papi.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -224,8 +227,8 @@ static void refused_threshold(void)
 	must(PAPI_destroy_eventset(&set), "destroy");
 }
 
-/* Start a process that executes the loop when a byte comes. */
-static pid_t start_child(int *to)
+/* Start a process that executes the loop when a byte comes, and then this file, if there is one. */
+static pid_t start_child(int *to, const char *file)
 {
 	int fds[2];
 	pid_t pid;
@@ -238,6 +241,9 @@ static pid_t start_child(int *to)
 		close(fds[1]);
 		if (read(fds[0], &c, 1) == 1)
 			loop(ROUNDS);
+		/* It gains privileges by the file, whose complaint is not of interest. */
+		if (file && !setuid(65534) && !close(STDERR_FILENO))
+			execl(file, file, NULL);
 		_exit(0);
 	}
 	close(fds[0]);
@@ -256,7 +262,7 @@ static void granularity_of_attached(void)
 	PAPI_option_t option = { .granularity = { .granularity = PAPI_GRN_THR } };
 	long long count;
 	int set = new_set(), to;
-	pid_t pid = start_child(&to);
+	pid_t pid = start_child(&to, NULL);
 
 	must(PAPI_attach(set, (unsigned long)pid), "attach");
 	option.granularity.eventset = set;
@@ -275,7 +281,7 @@ static void default_granularity(void)
 	pid_t pid;
 
 	move_to(0);
-	pid = start_child(&to);
+	pid = start_child(&to, NULL);
 	must(PAPI_set_opt(PAPI_DEFGRN, &option), "default granularity");
 	set = new_set();
 	must(PAPI_start(set), "start");
@@ -283,6 +289,45 @@ static void default_granularity(void)
 	must(PAPI_stop(set, &count), "stop");
 	if (count < LEAST)
 		errx(1, "a set of the CPU by default: %lld instructions", count);
+}
+
+/* Make a set-uid program of the owner's: a copy of this one, which finds no library there. */
+static const char *make_suid(void)
+{
+	static const char name[] = "/tmp/suid";
+	const int from = open("/proc/self/exe", O_RDONLY);
+	const int to = open(name, O_WRONLY | O_CREAT | O_TRUNC, 0755);
+
+	while (sendfile(to, from, NULL, 65536) > 0)
+		;
+	if (fchmod(to, 04755) || close(to) || close(from))
+		err(1, "%s", name);
+	return name;
+}
+
+/* A thread that gains privileges is not counted any more: one call says so. */
+static void lost_thread(void)
+{
+	long long count;
+	int set = new_set(), to;
+	pid_t pid = start_child(&to, make_suid());
+
+	must(PAPI_attach(set, (unsigned long)pid), "attach");
+	must(PAPI_start(set), "start");
+	let_run(to, pid);
+	expect(PAPI_read(set, &count), PAPI_ECNFLCT, "a read after a loss");
+	must(PAPI_read(set, &count), "the next read");
+	is_loop(count, "a process until it gained privileges");
+	must(PAPI_stop(set, &count), "stop");
+	/* The same by the stop, which can be made again. */
+	pid = start_child(&to, make_suid());
+	must(PAPI_detach(set), "detach");
+	must(PAPI_attach(set, (unsigned long)pid), "attach again");
+	must(PAPI_start(set), "another start");
+	let_run(to, pid);
+	expect(PAPI_stop(set, &count), PAPI_ECNFLCT, "a stop after a loss");
+	must(PAPI_stop(set, &count), "the next stop");
+	is_loop(count, "the same by a stop");
 }
 
 /* ---- all -------------------------------------------------------------------------- */
@@ -304,6 +349,7 @@ static const struct {
 	{ "a refused threshold", refused_threshold },
 	{ "granularity of an attached set", granularity_of_attached },
 	{ "default granularity", default_granularity },
+	{ "a thread that gains privileges", lost_thread },
 };
 
 static void run(void (*f)(void))

@@ -68,6 +68,8 @@ struct event_set {
 	struct vperfctr *v;	/* while the set runs */
 	uint64_t count[MAX_EVENTS];
 	uint64_t base[MAX_EVENTS];	/* at the last reset, of counts that cannot be zeroed */
+	uint64_t missed;		/* children whose loss a read has reported */
+	bool lost;			/* the same of other losses */
 };
 
 papi_vector_t _vperfctr_vector;
@@ -325,11 +327,27 @@ static int add_kinds(struct event_set *s)
 
 /* ---- reads ------------------------------------------------------------------- */
 
+/*
+ * Return -EBUSY if the sums lack something that no read has reported.  PAPI_stop() reads, and must
+ * not fail forever, so each loss is reported once.
+ */
+static int report_loss(struct event_set *s, uint64_t missed, bool lost)
+{
+	const bool new_loss = missed != s->missed || (lost && !s->lost);
+
+	s->missed = missed;
+	s->lost |= lost;
+	return new_loss ? -EBUSY : 0;
+}
+
 /* Read the sums in the order of the control. */
 static int read_sums(struct event_set *s, uint64_t *sum)
 {
 	uint64_t own[1 + MAX_EVENTS] = { 0 }, children[1 + MAX_EVENTS] = { 0 };
-	struct vperfctr_read_cpus cpus = { .nrcpus = 1, .nrctrs = s->nr };
+	struct vperfctr_cpu cpu = { .status = 0 };
+	struct vperfctr_read_cpus cpus = {
+		.nrcpus = 1, .nrctrs = s->nr, .cpus = (uintptr_t)&cpu,
+	};
 	struct vperfctr_read read = { .nrctrs = MAX_EVENTS, .flags = VPERFCTR_READ_MEMBERS };
 	unsigned int i;
 	int err;
@@ -346,6 +364,11 @@ static int read_sums(struct event_set *s, uint64_t *sum)
 		read.children = (uintptr_t)children;
 		err = vperfctr_read_state(s->v, &read);
 	}
+	if (!err)
+		err = report_loss(s, read.children_missed,
+				  read.status & (VPERFCTR_STATUS_FORBIDDEN |
+						 VPERFCTR_STATUS_PRIVILEGED) ||
+				  cpu.status & VPERFCTR_CPU_STATUS_FAILED);
 	for (i = 0; !err && i < s->nr; i++)
 		sum[i] = own[1 + i] + children[1 + i];
 	return err;
@@ -744,6 +767,8 @@ static int start(hwd_context_t *context, hwd_control_state_t *ctl)
 	int err = 0;
 
 	memset(s->base, 0, sizeof(s->base));
+	s->missed = 0;
+	s->lost = false;
 	switch (s->target) {
 	case OWN_THREAD:
 		err = start_own(s, context);
