@@ -12,6 +12,9 @@
  * After each round all counts must be exact, and an overflow must be reported once.  The
  * kernel's log tells whether an NMI was unknown.  One CPU, virtual time.
  *
+ * In some rounds an observer counts beside the state whose counter overflows.  It counts the same
+ * in each round, wherever the overflow is.
+ *
  * Without a trace, all periods are tried, one after the other, for brief paths.
  */
 #include <sched.h>
@@ -36,14 +39,20 @@ enum mode {
 	BESIDE,		/* i-mode; READ reports it; with a-mode counters of the same instructions */
 	SAMPLES,	/* i-mode; it makes a sample */
 	WRAPS,		/* a-mode: nothing may notice it */
+	/* Beside another state, with an a-mode counter: */
+	OBSERVED,	/* i-mode; READ reports it */
+	OBSERVED_WRAPS,	/* a-mode */
 	NR_MODES,
 };
 
-static const char *const mode_names[] = { "alone", "beside", "samples", "wraps" };
+static const char *const mode_names[] = {
+	"alone", "beside", "samples", "wraps", "observed", "obs-wraps"
+};
 
 #define MODES(mode)	(1U << (mode))
-#define ALL_MODES	(MODES(NR_MODES) - 1)
+#define ALL_MODES	(MODES(ALONE) | MODES(BESIDE) | MODES(SAMPLES) | MODES(WRAPS))
 #define I_MODES		(MODES(ALONE) | MODES(BESIDE) | MODES(SAMPLES))
+#define TWO_STATES	(MODES(OBSERVED) | MODES(OBSERVED_WRAPS))
 
 struct path {
 	const char *name;
@@ -70,6 +79,7 @@ static u64 user_insns;		/* of a round without an overflow */
 static struct control mine;
 static int op_error;
 static u64 aim;			/* where the emulator shall place the overflow; 0: by the period */
+static int observer;		/* with TWO_STATES, the other state */
 
 /* A child that executes the path tells this to its parent. */
 static struct told {
@@ -77,18 +87,39 @@ static struct told {
 	size_t ring_size;
 } *told;
 
+static bool has_observer(void)
+{
+	return MODES(mode) & TWO_STATES;
+}
+
+static bool wraps(void)
+{
+	return mode == WRAPS || mode == OBSERVED_WRAPS;
+}
+
 /* Counter 0 of the processor in the control. */
 static unsigned int index_of_swept(void)
 {
-	return mode == ALONE || mode == WRAPS ? 0 : mode == SAMPLES || path->pair ? 1 : 2;
+	return mode == ALONE || wraps() || has_observer() ? 0 :
+	       mode == SAMPLES || path->pair ? 1 : 2;
 }
 
-static void add_user_counter(void)
+static void add_user_counter(struct control *control)
 {
 	if (have_fixed_insns())
-		control_add(&mine, FIXED_INSNS, FIXED_USER);
+		control_add(control, FIXED_INSNS, FIXED_USER);
 	else
-		control_add(&mine, 2, INSNS_USER);
+		control_add(control, 2, INSNS_USER);
+}
+
+/* The observer counts the round's instructions in user mode. */
+static int start_observer(void)
+{
+	struct control control;
+
+	control_init(&control, 1);
+	add_user_counter(&control);
+	return set_control(observer, &control);
 }
 
 /* The period of the other i-mode counter. */
@@ -97,10 +128,12 @@ static void add_user_counter(void)
 /* Start the control of the round.  Nothing here may use libcheck: it would be counted. */
 static int start(u64 period)
 {
-	int err;
+	int err = has_observer() ? start_observer() : 0;
 
+	if (err)
+		return err;
 	control_init(&mine, 1);
-	if (mode == WRAPS) {
+	if (wraps()) {
 		/* The counter keeps the value that it has in i-mode, and continues. */
 		control_add_imode(&mine, IMODE_MAP, IMODE_BOTH, period);
 		err = set_control(fd, &mine);
@@ -109,12 +142,13 @@ static int start(u64 period)
 		control_init(&mine, 1);
 		mine.c.flags = path->flags;
 		control_add(&mine, IMODE_MAP, IMODE_BOTH);
-		add_user_counter();
+		if (!has_observer())
+			add_user_counter(&mine);
 		control_add(&mine, 1, INSNS_BOTH);
 		return set_control(fd, &mine);
 	}
-	if (mode != ALONE)
-		add_user_counter();
+	if (mode != ALONE && !has_observer())
+		add_user_counter(&mine);
 	if (mode == BESIDE && !path->pair)
 		control_add(&mine, 1, INSNS_BOTH);
 	control_add_imode(&mine, IMODE_MAP, IMODE_BOTH, period);
@@ -137,7 +171,7 @@ static u64 nr_samples(void)
 /* True if the round's overflow waits for a resume, which reports it. */
 static bool must_resume(const struct sums *sums, u64 period)
 {
-	if (path->ends || path->in_child || path->replaces || path->resumes || mode == WRAPS ||
+	if (path->ends || path->in_child || path->replaces || path->resumes || wraps() ||
 	    sums->pmc[index_of_swept()] < period)
 		return false;
 	return mode == SAMPLES ? !nr_samples() : !(sums->status & OVERFLOW);
@@ -164,20 +198,47 @@ static void take_samples(void)
 	}
 }
 
+/*
+ * Counters of the same instructions differ by the same number in each round.  It is not 0 where
+ * a switch reads one after the other while both run on.
+ */
+static u64 apart;
+static bool knows_apart;
+
+static void check_apart(u64 period, u64 first, u64 last)
+{
+	if (!knows_apart)
+		apart = last - first;
+	knows_apart = true;
+	ck_assert_msg(last - first == apart, "period %llu: sums %llu, %llu, not %lld apart", period,
+		      first, last, (long long)apart);
+}
+
+/* The next round is the first one of a path. */
+static void forget_round(void)
+{
+	user_insns = 0;
+	knows_apart = false;
+}
+
 static bool overflowed;
 
 static void check_round(u64 period)
 {
 	const u64 late = imode_late();
+	struct sums sums, others;
 	u64 sum, overflow;
-	struct sums sums;
 
 	read_sums(acc->fd, &sums);
 	sum = sums.pmc[index_of_swept()];
+	if (has_observer()) {
+		read_sums(observer, &others);
+		check_user(others.pmc[0], false);
+	}
 	if (must_resume(&sums, period)) {
 		/* The overflow came in the SUSPEND. */
 		ck_assert_uint_eq(acc->signals, 0);
-		check_user(mode == ALONE ? user_insns : sums.pmc[0], false);
+		check_user(mode == ALONE || has_observer() ? user_insns : sums.pmc[0], false);
 		assert_ok(call(fd, VPERFCTR_RESUME, NULL));
 		assert_ok(call(fd, VPERFCTR_SUSPEND, NULL));
 		read_sums(fd, &sums);
@@ -185,20 +246,21 @@ static void check_round(u64 period)
 			ck_assert_uint_eq(sums.pmc[index_of_swept()], sum);
 		else
 			ck_assert_uint_ge(nr_samples(), 1);
-	} else if (mode != ALONE) {
+	} else if (mode != ALONE && !has_observer()) {
 		check_user(sums.pmc[mode == WRAPS], mode == BESIDE);
 	}
 	ck_assert_uint_eq(acc->wrong, 0);
 	/* Counters of the same instructions agree if one register starts and stops them. */
-	if ((mode == BESIDE || mode == WRAPS) && have_global_ctrl() && IMODE_ALL && !aim)
-		ck_assert_msg(sums.pmc[mode == WRAPS ? 0 : 1] == sums.pmc[2],
-			      "period %llu: sums %llu, %llu, %llu", period, sums.pmc[0],
+	if (mode == BESIDE && have_global_ctrl() && IMODE_ALL && !aim)
+		ck_assert_msg(sums.pmc[1] == sums.pmc[2], "period %llu: sums %llu, %llu", period,
 			      sums.pmc[1], sums.pmc[2]);
+	if (wraps() && have_global_ctrl() && IMODE_ALL && !aim)
+		check_apart(period, sums.pmc[0], sums.pmc[has_observer() ? 1 : 2]);
 	overflow = overflow_of(acc->fd);
 	overflowed = sum >= period;
 	if (mode == SAMPLES && !EMULATOR_TRACES)
 		take_samples();
-	if (mode == WRAPS) {
+	if (wraps()) {
 		ck_assert_uint_eq(overflow, 0);
 		ck_assert_uint_eq(acc->signals, 0);
 	} else if (mode == SAMPLES) {
@@ -252,6 +314,8 @@ static int execute(u64 period, u32 what)
 	err |= op_error;
 	if (!path->ends)
 		err |= call(fd, VPERFCTR_SUSPEND, NULL);
+	if (has_observer())
+		err |= call(observer, VPERFCTR_SUSPEND, NULL);
 	trace(TRACE_END);
 	return err;
 }
@@ -299,6 +363,10 @@ static void round_of(u64 period, u32 what)
 		fd = acc->fd = open_state(0);
 		if (mode == SAMPLES)
 			make_samples_ring();
+		if (has_observer()) {
+			observer = open_thread(0, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_OBSERVER);
+			ck_assert_int_ge(observer, 0);
+		}
 		err = execute(period, what);
 	}
 	ck_assert_msg(!err, "period %llu: %s", period, strerror(-err));
@@ -308,6 +376,10 @@ static void round_of(u64 period, u32 what)
 	if (!path->ends && !path->in_child)
 		assert_ok(call(fd, VPERFCTR_UNLINK, NULL));
 	close(acc->fd);
+	if (has_observer()) {
+		assert_ok(call(observer, VPERFCTR_UNLINK, NULL));
+		close(observer);
+	}
 }
 
 /* ---- the sweep ---------------------------------------------------------------------- */
@@ -323,7 +395,7 @@ static void sweep_all_periods(void)
 
 	memset(module->here, 0, sizeof(module->here));
 	round_of(LONG, TRACE_END);
-	user_insns = 0;
+	forget_round();
 	round_of(LONG, TRACE_END);
 	for (; none < 3; period++, rounds++) {
 		round_of(period, TRACE_END);
@@ -345,13 +417,13 @@ static void sweep_all_places(void)
 {
 	struct target *targets = shared_memory(MAX_TARGETS * sizeof(*targets));
 	unsigned int pass, i, n, rounds = 0;
-	unsigned char *all = module->all[mode == WRAPS];
+	unsigned char *all = module->all[wraps()];
 
 	memset(module->here, 0, sizeof(module->here));
-	user_insns = 0;
+	forget_round();
 	/* The first round resolves symbols, and prepares the CPU. */
 	round_of(path->periods ? path->periods : LONG, TRACE_END);
-	user_insns = 0;
+	forget_round();
 	for (pass = 0; pass < PASSES; pass++) {
 		round_of(path->periods ? path->periods : LONG, TRACE_ALL);
 		n = find_targets(targets, path->periods ? path->periods : LONG);
@@ -385,7 +457,7 @@ static void op_nothing(void)
 /* The same counters, with a period that the trace can tell from others. */
 static void op_replace(void)
 {
-	if (mode != WRAPS)
+	if (!wraps())
 		mine.ctr[mine.c.nractrs].ireset = -2 * LONG;
 	mine.c.preserve = (1U << (mine.c.nractrs + mine.c.nrictrs)) - 1;
 	op_error = set_control(fd, &mine);
@@ -540,19 +612,19 @@ static void op_monitor(void)
 }
 
 static const struct path paths[] = {
-	{ .name = "control", .modes = ALL_MODES, .op = op_nothing, .brief = true },
+	{ .name = "control", .modes = ALL_MODES | TWO_STATES, .op = op_nothing, .brief = true },
 	{ .name = "replace", .modes = ALL_MODES, .op = op_replace, .replaces = true },
-	{ .name = "pause", .modes = ALL_MODES, .op = op_pause, .brief = true },
-	{ .name = "read", .modes = ALL_MODES, .op = op_read, .brief = true },
+	{ .name = "pause", .modes = ALL_MODES | TWO_STATES, .op = op_pause, .brief = true },
+	{ .name = "read", .modes = ALL_MODES | TWO_STATES, .op = op_read, .brief = true },
 	{ .name = "mmap", .modes = ALL_MODES, .op = op_mmap },
-	{ .name = "switch", .modes = ALL_MODES, .op = op_switch, .begin = begin_amode_rival,
+	{ .name = "switch", .modes = ALL_MODES | TWO_STATES, .op = op_switch, .begin = begin_amode_rival,
 	  .brief = true },
 	{ .name = "switch-i", .modes = I_MODES, .op = op_switch, .begin = begin_imode_rival },
 	{ .name = "sleep", .modes = ALL_MODES, .op = op_sleep },
 	{ .name = "iresume", .modes = MODES(ALONE) | MODES(BESIDE), .op = op_iresume,
 	  .periods = 600, .resumes = true },
 	{ .name = "overflow", .modes = MODES(ALONE) | MODES(BESIDE), .op = op_overflow, .pair = true },
-	{ .name = "unlink", .modes = ALL_MODES, .op = op_unlink, .ends = true },
+	{ .name = "unlink", .modes = ALL_MODES | TWO_STATES, .op = op_unlink, .ends = true },
 	{ .name = "fork", .modes = ALL_MODES, .op = op_fork, .flags = VPERFCTR_CONTROL_INHERIT },
 	{ .name = "exit", .modes = ALL_MODES, .op = op_exit, .in_child = true },
 	{ .name = "exec", .modes = ALL_MODES, .op = op_exec, .in_child = true },
