@@ -114,6 +114,17 @@ wait $pid 2> /dev/null
 run "CPUs for no time" 0 stat --backend=perf -a -x , -o "$tmp/counts" -e task-clock --timeout=0
 check "rate of CPUs" "$(awk -F , -v cpus="$cpus" '/CPUs utilized/ && $6 > cpus' "$tmp/counts")" ""
 
+# Files of counts find the clock by the name that stat was given.
+for file in a b; do
+	run "cpu-clock" 0 stat --backend=perf -j -e cpu-clock -o "$tmp/$file" true
+done
+for command in merge diff; do
+	run "$command" 0 $command -e cpu-clock "$tmp/a" "$tmp/b"
+	check "a row of $command" "$(grep -c 'task-clock' "$tmp/out")" 1
+done
+run "another name" 125 merge -e clock "$tmp/a" "$tmp/b"
+check "the names of the files" "$(cat "$tmp/err")" "perfex: the files have no event or metric 'clock', which -e names: there is task-clock"
+
 # perfex says in one line what is wrong.
 for arguments in "-p 999999999" "-t 999999999" "-C 9999" "-C x" "-a --per-kind" "-p 0" "-a -e nonsense"; do
 	# shellcheck disable=SC2086

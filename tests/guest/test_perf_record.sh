@@ -166,9 +166,15 @@ record "CPUs" 3 -a -e cpu-clock "$loads" 80
 check_shares "CPUs" 200
 check "the clock of CPUs" "$(lines '^event 0 500009 cpu-clock$')" 1
 
+# Each name of the clock, and one without the mode, finds its samples.
+check "reports of CPUs" "$(for event in cpu-clock task-clock; do perfex report -i "$tmp/samples" -e $event 2> /dev/null | grep -c ' Functions'; done | tr '\n' ' ')" "1 1 "
+perfex report -i "$tmp/samples" -e cpu-clock:u > "$tmp/out" 2> "$tmp/err"
+check "a mode that was not sampled" "$?$(cat "$tmp/err")" "125perfex: '$tmp/samples' has no samples of 'cpu-clock:u', which -e names: there is cpu-clock"
+
 # In user mode only, as perf has it: nothing is missing then.
 record "user mode" 3 -e cpu-clock:u "$loads" 20
 check_shares "user mode" 10
+check "reports of user mode" "$(for event in cpu-clock:u task-clock cpu-clock task-clock:u; do perfex report -i "$tmp/samples" -e $event 2> /dev/null | grep -c ' Functions'; done | tr '\n' ' ')" "1 1 1 1 "
 check "samples in the kernel" "$(perfex report -i "$tmp/samples" --stdio --sort=dso | grep -c 'kernel')" 0
 check "missing samples" "$(grep -c 'have no samples' "$tmp/report")" 0
 

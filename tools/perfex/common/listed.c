@@ -18,6 +18,52 @@ static const char *after_name(const char *list, const char *name)
 	       list + length : NULL;
 }
 
+/*
+ * The clock has two names, and :u is added where only user mode may be sampled.  So -e may say it
+ * as it was said to perfex record.  Return: as after_name()
+ */
+static const char *after_clock(const char *list, const char *name)
+{
+	static const char *const clocks[] = { "task-clock", "cpu-clock" };
+	const char *modes = strchr(name, ':'), *after;
+	const size_t length = modes ? (size_t)(modes - name) : strlen(name);
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(clocks); i++)
+		if (strlen(clocks[i]) == length && !strncmp(name, clocks[i], length))
+			break;
+	if (i == ARRAY_SIZE(clocks))
+		return NULL;
+	for (i = 0; i < ARRAY_SIZE(clocks); i++) {
+		after = after_name(list, clocks[i]);
+		if (after)
+			return after;
+		if (modes && !strncmp(list, clocks[i], strlen(clocks[i])))
+			after = after_name(list + strlen(clocks[i]), modes);
+		if (after)
+			return after;
+	}
+	return NULL;
+}
+
+/* The same as after_name() for names of events. */
+static const char *after_event(const char *list, const char *name)
+{
+	const char *after = after_name(list, name);
+
+	return after ? after : after_clock(list, name);
+}
+
+static bool is_event_listed(const char *list, const char *name)
+{
+	for (; list; list = *list ? list + 1 : NULL) {
+		if (after_event(list, name))
+			return true;
+		list += strcspn(list, ",");
+	}
+	return false;
+}
+
 bool is_listed(const char *list, const char *name)
 {
 	for (; list; list = *list ? list + 1 : NULL) {
@@ -33,7 +79,7 @@ bool wants_event(const struct event_list *events, const char *name)
 	unsigned int i;
 
 	for (i = 0; i < events->nr; i++)
-		if (is_listed(events->spec[i], name))
+		if (is_event_listed(events->spec[i], name))
 			return true;
 	return !events->nr;
 }
@@ -45,11 +91,30 @@ static const char *after_any(const char *list, const struct names *names)
 	size_t i;
 
 	for (i = 0; (name = names->get(names, i)); i++) {
-		end = after_name(list, name);
+		end = after_event(list, name);
 		if (end && (!after || end > after))
 			after = end;
 	}
 	return after;
+}
+
+/* Fail, and say which names there are. */
+static int fail_name(struct error *e, const char *where, const char *list, const struct names *names)
+{
+	const size_t length = strcspn(list, ",");
+	char text[300] = "";
+	const char *name;
+	size_t i, end = 0;
+
+	for (i = 0; (name = names->get(names, i)); i++) {
+		if (end + strlen(name) + 10 > sizeof(text)) {
+			strcpy(text + end, ", ...");
+			break;
+		}
+		end += (size_t)sprintf(text + end, "%s%s", i ? ", " : "", name);
+	}
+	return fail_with(e, "%s '%.*s', which -e names%s%s", where, length < 200 ? (int)length : 200,
+			 list, *text ? ": there is " : "", text);
 }
 
 int check_events(const struct event_list *events, const struct names *names, const char *where,
@@ -69,8 +134,7 @@ int check_events(const struct event_list *events, const struct names *names, con
 			after = list + strcspn(list, ",");
 			/* Two commas are no name. */
 			if (after != list)
-				return fail_with(e, "%s '%.*s', which -e names", where,
-						 after - list < 200 ? (int)(after - list) : 200, list);
+				return fail_name(e, where, list, names);
 		}
 	}
 	return 0;

@@ -162,6 +162,9 @@ static int add_records(struct rows *rows, const struct records *records, struct 
 	for (i = 0; i < records->nr; i++) {
 		const struct count_record *r = &records->record[i];
 
+		/* A message lists all names. */
+		if (!hash_table_add(&rows->names, r->name))
+			return fail_with(e, "out of memory");
 		if (!wants_event(events, r->name))
 			continue;
 		if (r->at >= 0)
