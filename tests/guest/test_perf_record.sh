@@ -161,6 +161,23 @@ done
 perfex record --backend=perf -q -e cpu-clock=100us -o /dev/null echo text > /dev/null 2> "$tmp/err"
 check "a device" "$?$(cat "$tmp/err")" 0
 
+# With too few descriptors, either the program has not run, or its samples are in the file.
+sleep 100 &
+pid=$!
+for target in "" -a "-p $pid"; do
+	files=4 whole=0
+	while [ "$whole" = 0 ] && [ $files -lt 100 ]; do
+		rm -f "$tmp/ran" "$tmp/few"
+		# shellcheck disable=SC2086,SC3045
+		(ulimit -n $files; exec perfex record --backend=perf -e cpu-clock -o "$tmp/few" $target touch "$tmp/ran") 2> "$tmp/err" && whole=1
+		check "not lost, $target, $files descriptors" "$(ls "$tmp/ran" 2> /dev/null)" "$([ $whole = 1 ] && echo "$tmp/ran")"
+		files=$((files + 1))
+	done
+	check "enough descriptors, $target" $whole 1
+done
+kill $pid
+wait $pid 2> /dev/null
+
 # CPUs, and all that runs there.
 record "CPUs" 3 -a -e cpu-clock "$loads" 80
 check_shares "CPUs" 200

@@ -1008,20 +1008,26 @@ static void forget_ended_rings(struct session *s)
 			rings[i].fd = -1;
 }
 
-static int await_end(struct session *s, double timeout, struct error *e)
+/* Open the descriptor of signals.  Context: before the command runs, as this may fail. */
+static int open_signals(struct session *s, struct error *e)
 {
 	struct pollfd *signals = &s->polls[s->targets->nr];
+
+	sigaddset(&s->set, SIGCHLD);
+	signals->fd = signalfd(-1, &s->set, SFD_CLOEXEC | SFD_NONBLOCK);
+	signals->events = POLLIN;
+	return signals->fd < 0 ? fail_with(e, "cannot wait for signals: %s", strerror(errno)) : 0;
+}
+
+static int await_end(struct session *s, double timeout, struct error *e)
+{
+	const struct pollfd *signals = &s->polls[s->targets->nr];
 	unsigned int nrrings = poll_rings(s);
 	struct pollfd *gate = &s->polls[s->targets->nr + 1 + nrrings];
 	struct timespec ts;
 	double left;
 	int ret;
 
-	sigaddset(&s->set, SIGCHLD);
-	signals->fd = signalfd(-1, &s->set, SFD_CLOEXEC | SFD_NONBLOCK);
-	signals->events = POLLIN;
-	if (signals->fd < 0)
-		return fail_with(e, "cannot wait for signals: %s", strerror(errno));
 	if (reap_children(s))
 		return 0;
 	for (;;) {
@@ -1143,6 +1149,8 @@ static int count_attached(struct session *s, char **argv, double timeout,
 		 s->nrcounted, !inherits(s->control) ? "" :
 		 s->nrcounted == 1 ? " and what it started" : " and what they started");
 
+	if (open_signals(s, e))
+		return -1;
 	if (*argv) {
 		s->command = command_start(argv, e);
 		if (s->command < 0) {

@@ -653,16 +653,19 @@ static int count_session(struct session *s, char **argv, struct result *r, struc
 	bool told = false;
 	int err;
 
-	if (*argv) {
-		s->command = command_start(argv, e);
-		if (s->command < 0)
-			return -1;
-	}
-	if (s->sampler)
-		wake_early();
+	/* If there are too few descriptors, the command must not have run. */
 	s->signals = signalfd(-1, &s->set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (s->signals < 0)
 		return fail_with(e, "cannot wait for signals: %s", strerror(errno));
+	if (*argv) {
+		s->command = command_start(argv, e);
+		if (s->command < 0) {
+			close(s->signals);
+			return -1;
+		}
+	}
+	if (s->sampler)
+		wake_early();
 	waiting_begin(&s->waiting, !*argv && !s->interval->ms);
 	err = await_end(s, &told, e);
 	waiting_end(&s->waiting);

@@ -85,6 +85,7 @@ struct session {
 	struct running run;
 	struct vperfctr *v;
 	struct recorder *recorder;
+	int signals;		/* a descriptor of SIGCHLD; -1: none */
 	bool started;		/* the command has been executed */
 	bool failed;		/* no more is written; the command runs on */
 	bool ended;
@@ -906,19 +907,13 @@ static int wait_and_drain(struct session *s, struct pollfd *fds, struct error *e
 static int follow_command(struct session *s, struct error *e)
 {
 	struct pollfd fds[3] = {
-		{ .events = POLLIN },
+		{ .fd = s->signals, .events = POLLIN },
 		{ .fd = s->recorder->source->fd(s->recorder, s->v), .events = POLLIN },
 		{ .fd = s->run.sock, .events = POLLIN },
 	};
 	struct error later;
-	sigset_t chld;
 	int err = 0;
 
-	sigemptyset(&chld);
-	sigaddset(&chld, SIGCHLD);
-	fds[0].fd = signalfd(-1, &chld, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (fds[0].fd < 0)
-		return fail_with(e, "cannot wait for signals: %s", strerror(errno));
 	while (!s->ended) {
 		if (wait_and_drain(s, fds, err ? &later : e)) {
 			err = -1;
@@ -927,7 +922,6 @@ static int follow_command(struct session *s, struct error *e)
 			fds[1].fd = -1;
 		}
 	}
-	close(fds[0].fd);
 	return err;
 }
 
@@ -1055,11 +1049,16 @@ static int follow_to_end(struct session *s, struct vperfctr_ring *ring, struct r
 	sigaddset(&chld, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &chld, &old);
 
-	err = s->recorder->source->begin(s->recorder, &s->run, &s->v, e);
+	/* If there are too few descriptors, the command must not have run. */
+	s->signals = signalfd(-1, &chld, SFD_CLOEXEC | SFD_NONBLOCK);
+	err = s->signals < 0 ? fail_with(e, "cannot wait for signals: %s", strerror(errno)) :
+			       s->recorder->source->begin(s->recorder, &s->run, &s->v, e);
 	if (!err) {
 		run_go(&s->run);
 		err = follow_command(s, e);
 	}
+	if (s->signals >= 0)
+		close(s->signals);
 	if (s->run.sock >= 0)
 		close(s->run.sock);
 	ended = run_await_end(&s->run, &s->wstatus, usage);
