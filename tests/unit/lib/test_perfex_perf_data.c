@@ -53,7 +53,8 @@ static void export(void)
 {
 	int status = report("--export=perf", "-o", (char *)in_dir("perf.data"));
 
-	ck_assert_msg(!status && !*err, "status %d: %s", status, err);
+	/* A file without an end is exported, too. */
+	ck_assert_msg(!status && (!*err || strstr(err, "' was cut off: ")), "status %d: %s", status, err);
 }
 
 /* Run a command of perf on the file, without the user's configuration, and read what it prints. */

@@ -897,6 +897,9 @@ START_TEST(truncated_file)
 	ck_assert_int_eq(report(), 0);
 	has(out, "The recording was cut off");
 	has(out, "[gone]+0x");
+	ck_assert_int_eq(report("--export=perf", "-o", (char *)in_dir("x")), 0);
+	has(err, "/s' was cut off: perfex was killed, or is still recording\n");
+	unlink(in_dir("x"));
 }
 END_TEST
 

@@ -795,11 +795,31 @@ static void record_few(void)
 
 START_TEST(truncated_file)
 {
+	static char *const exports[] = {
+		"--export=folded", "--export=svg", "--export=pprof", "--export=firefox",
+	};
+	size_t i;
+
 	record_few();
 	check_truncated(sizeof(struct samples_header_v1));
 	ck_assert_int_eq(report(), 0);
 	has(out, "The recording was cut off");
 	has(out, "first [two]");
+	ck_assert_str_eq(err, "");
+	/* Others have no place for that in what they print: they say it on standard error. */
+	for (i = 0; i < ARRAY_SIZE(exports); i++) {
+		ck_assert_msg(!perfex("report", "-i", (char *)in_dir("s"), exports[i], "-o", (char *)in_dir("x")), "%s", err);
+		has(err, "/s' was cut off: perfex was killed, or is still recording\n");
+		unlink(in_dir("x"));
+	}
+	ck_assert_int_eq(perfex("report", "-q", "-i", (char *)in_dir("s"), "--export=folded"), 0);
+	ck_assert_str_eq(err, "");
+	ck_assert_int_eq(perfex("script", "-i", (char *)in_dir("s")), 0);
+	has(err, "/s' was cut off: ");
+	ck_assert_int_eq(perfex("annotate", "-i", (char *)in_dir("s"), "first"), 0);
+	has(err, "/s' was cut off: ");
+	ck_assert_int_eq(perfex("diff", (char *)in_dir("s"), (char *)in_dir("s")), 0);
+	has(err, "/s' was cut off: ");
 }
 END_TEST
 

@@ -30,6 +30,7 @@ struct difference {
 struct differences {
 	const char *const *files;
 	char *event[2];		/* whose shares these are; "": there are none, or it has no name */
+	bool cut_off[2];	/* the recording */
 	struct hash_table names;	/* of the events of both */
 	unsigned int nr, room;
 	struct difference *row;
@@ -197,6 +198,7 @@ static int read_shares(struct differences *d, const struct reporting *o, unsigne
 	for (i = 0; !err && i < p.nrevents; i++)
 		if (!hash_table_add(&d->names, p.events[i].name))
 			err = fail_with(e, "out of memory");
+	d->cut_off[file] = !err && !p.complete;
 	if (!err)
 		err = profile_filter(&p, o, e);
 	if (!err)
@@ -403,6 +405,8 @@ int diff_here(FILE *out, const char *const *files, const struct reporting *o, st
 					   "the files have no event or metric", e);
 	if (!err) {
 		work_prints();
+		for (file = 0; file < 2; file++)
+			report_cut_off(!d.cut_off[file], files[file], o);
 		if (share)
 			print_events(&d);
 		join_rows(&d);

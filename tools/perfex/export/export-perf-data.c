@@ -640,6 +640,9 @@ int export_perf_data(FILE *f, const struct reporting *o, struct error *e)
 			put_all(x, f);
 		else
 			err = fail_memory(e);
+		/* All records have been read. */
+		if (!err)
+			report_cut_off(p.complete, p.name, o);
 		hash_table_free(&x->paths);
 		free(x->files);
 		free(x);

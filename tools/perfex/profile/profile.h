@@ -327,6 +327,9 @@ void profile_file_label(const struct profile *p, uint32_t file, char *buf, size_
 /* Say on standard error in which files calls could not be found, which exports do not show. */
 void report_missing(const struct profile *p, const struct reporting *o);
 
+/* Say there that a profile is not complete, where what is printed has no place for that. */
+void report_cut_off(bool complete, const char *name, const struct reporting *o);
+
 /* ---- exports, of the first event but for pprof's, which has all ------------------------ */
 
 int export_folded(FILE *f, struct profile *p, const struct reporting *o, struct error *e);

@@ -288,6 +288,8 @@ int annotate_text(FILE *f, struct profile *p, const struct reporting *o, struct 
 	size_t i;
 	int err = prepare(&a, p, o, e);
 
+	if (!err)
+		report_cut_off(p->complete, p->name, o);
 	for (event = 0; !err && event < p->nrevents; event++) {
 		err = annotation_count(&a, p, event, e);
 		for (i = 0; !err && i < a.nr && a.functions[i].samples; i++)

@@ -504,6 +504,13 @@ void report_missing(const struct profile *p, const struct reporting *o)
 	}
 }
 
+void report_cut_off(bool complete, const char *name, const struct reporting *o)
+{
+	if (!complete && !o->show.quiet)
+		fprintf(stderr, "perfex: the recording of '%.200s' was cut off: perfex was killed, or is still recording\n",
+			name);
+}
+
 static int print_text(FILE *f, struct profile *p, const struct reporting *o, struct error *e)
 {
 	const struct reporting *r = o;
@@ -557,8 +564,10 @@ static int print_profile(FILE *f, struct profile *p, const struct reporting *o, 
 	if (o->export && check_export(p, o, e))
 		return -1;
 	work_prints();
-	if (o->export)
+	if (o->export) {
 		report_missing(p, o);
+		report_cut_off(p->complete, p->name, o);
+	}
 	for (i = 0; o->export && i < ARRAY_SIZE(exports); i++)
 		if (!strcmp(o->export, exports[i].name))
 			return exports[i].fn(f, p, o, e);
