@@ -563,6 +563,9 @@ static int print_profile(FILE *f, struct profile *p, const struct reporting *o, 
 		return o->show.style == STYLE_JSON ? annotate_json(f, p, o, e) : annotate_text(f, p, o, e);
 	if (o->export && check_export(p, o, e))
 		return -1;
+	/* The counts that are printed are those of all. */
+	if (!p->nrsamples && (o->comm || o->targets.nr))
+		return fail_with(e, "'%.200s' has no samples of what was chosen", p->name);
 	work_prints();
 	if (o->export) {
 		report_missing(p, o);
