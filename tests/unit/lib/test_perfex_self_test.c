@@ -159,13 +159,29 @@ START_TEST(facts_alone)
 
 	put_machine();
 	fake.fail[FAKE_DEVICE] = ENOENT;
-	ck_assert_int_eq(perfex("self-test", "--facts"), 0);
+	ck_assert_msg(!perfex("self-test", "--facts"), "%s", err);
 	ck_assert_str_eq(err, "");
 	strcpy(report, out);
 	ck_assert_int_eq(strncmp(report, "report\t2\n", 9), 0);
 	for (i = 0; i < ARRAY_SIZE(facts_of_machine); i++)
 		has_line(facts_of_machine[i]);
 	has_not(report, "secret");
+	/* Where the options say, or not at all. */
+	ck_assert_int_eq(perfex("self-test", "--facts", "-o", (char *)in_dir("facts")), 0);
+	ck_assert_str_eq(out, "");
+	slurp("facts", out, sizeof(out));
+	ck_assert_int_eq(strncmp(out, "report\t2\n", 9), 0);
+	ck_assert_int_eq(perfex("self-test", "-o", (char *)in_dir("facts"), "help"), 0);
+	ck_assert_str_eq(out, "");
+	slurp("facts", out, sizeof(out));
+	has(out, "only if named");
+	unlink(in_dir("facts"));
+	ck_assert_int_eq(perfex("self-test", "-o", "/dev/full", "--checks=help"), 125);
+	has(err, "perfex: cannot write to '/dev/full': ");
+	ck_assert_int_eq(perfex("self-test", "-j", "--facts"), 125);
+	has(err, "-j prints the results of checks");
+	ck_assert_int_eq(perfex("self-test", "help", "-j"), 125);
+	has(err, "-j prints the results of checks");
 	/* Little is known of some machines. */
 	shell("rm -rf root/*");
 	ck_assert_int_eq(perfex("self-test", "--facts"), 0);

@@ -32,7 +32,8 @@ struct options {
 	bool holders;			/* of perfex info */
 	bool help_all;			/* of perfex help */
 	bool self_test;
-	const char *checks;		/* of self-test; NULL: all */
+	const char *checks;		/* of self-test; NULL: all; "help": list them */
+	bool facts;			/* of self-test: print only these */
 };
 
 /* Parse the command line.  Return: 0: do what they say; 1: done, exit successfully; -1: *e */

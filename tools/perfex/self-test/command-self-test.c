@@ -4,30 +4,23 @@
 
 #include "option-table.h"
 
+static bool asks_for_help(const char *checks)
+{
+	return checks && !strcmp(checks, "help");
+}
+
 /* "help": list them */
 int set_checks(struct parsing *p, const char *arg, struct error *e)
 {
 	p->o->checks = arg;
-	if (!arg || strcmp(arg, "help"))
-		return arg ? self_test_parse(arg, e) : 0;
-	self_test_list(stdout);
-	return 1;
-}
-
-/* The stick prints them where the module cannot be loaded. */
-static int print_facts(struct parsing *p, const char *arg, struct error *e)
-{
-	(void)p;
-	(void)arg;
-	(void)e;
-	self_test_facts(stdout);
-	return 1;
+	return arg && !asks_for_help(arg) ? self_test_parse(arg, e) : 0;
 }
 
 static const struct option_entry self_test_options[] = {
 	{ 0, "checks", "CHECK,...", "only these; help lists them", set_checks, 0 },
 	{ 0, "report", "FILE", "write all that a reader elsewhere needs to FILE", OPTION_TEXT(report) },
-	{ 0, "facts", NULL, "print what a report says of the machine, and exit", print_facts, 0 },
+	/* The stick prints them where the module cannot be loaded. */
+	{ 0, "facts", NULL, "print what a report says of the machine, and exit", OPTION_FLAG(facts) },
 	OPTIONS_END
 };
 
@@ -40,21 +33,25 @@ static int finish_self_test(struct options *o, struct error *e)
 		return fail_usage(e, o, "perfex self-test runs no command");
 	for (i = 0; i < o->files.nr; i++) {
 		o->checks = o->files.name[i];
-		if (!strcmp(o->checks, "help")) {
-			self_test_list(stdout);
-			return 1;
-		}
-		if (self_test_parse(o->checks, e))
+		if (!asks_for_help(o->checks) && self_test_parse(o->checks, e))
 			return -1;
 	}
 	o->files.nr = 0;
+	if ((o->facts || asks_for_help(o->checks)) && o->show.style != STYLE_TEXT)
+		return fail_usage(e, o, "-j prints the results of checks");
 	return 0;
 }
 
 static int run_self_test(const struct options *o, struct output *output, FILE *out, struct error *e)
 {
 	(void)output;
-	return self_test(o->checks, out, o->show.style, o->report, e);
+	if (o->facts)
+		self_test_facts(out);
+	else if (asks_for_help(o->checks))
+		self_test_list(out);
+	else
+		return self_test(o->checks, out, o->show.style, o->report, e);
+	return 0;
 }
 
 const struct command command_self_test = {
