@@ -28,9 +28,15 @@ native=$(dpkg --print-architecture)
 # reproducibility, must not use this.
 keeping_objects()
 {
+    local compiler
+
     [ -d /usr/lib/ccache ] || { "$@"; return; }
-    env PATH="/usr/lib/ccache:$PATH" CCACHE_DIR="$cache/ccache" CCACHE_MAXSIZE=2G \
-        CCACHE_BASEDIR="$top" CCACHE_NOHASHDIR=1 "$@"
+    mkdir -p "$O/compilers"
+    for compiler in /usr/lib/ccache/*; do
+        ln -sf "$vm/compiler" "$O/compilers/${compiler##*/}"
+    done
+    env PATH="$O/compilers:$PATH" CCACHE_PATH="$PATH" CCACHE_DIR="$cache/ccache" \
+        CCACHE_MAXSIZE=2G CCACHE_BASEDIR="$top" CCACHE_NOHASHDIR=1 "$@"
 }
 
 # cross_tools ARCH SYSROOT: print the variables of make for programs of another architecture,
