@@ -62,7 +62,8 @@ void __vperfctr_this_process(struct vperfctr_process *process)
 
 bool __vperfctr_is_child(const struct vperfctr_process *process)
 {
-	return process->number != number();
+	/* Without a number, the process ID alone tells them apart. */
+	return process->number && process->number != number();
 }
 
 bool __vperfctr_is_this_process(const struct vperfctr_process *process)

@@ -35,6 +35,7 @@ static struct {
 	int fail;			/* with this errno; 0: none is */
 	int device;			/* the errno of opening the module's device; 0: ENOENT */
 	bool forbid_kernel;
+	bool refuse_anonymous;		/* there is no memory for mmap() */
 	bool clock;			/* times are made from the TSC */
 	bool lost;			/* the pinned group has lost its counters */
 	int offline;			/* a CPU that has gone offline; 0: none */
@@ -164,6 +165,10 @@ void *__wrap_mmap64(void *addr, size_t len, int prot, int flags, int fd, off_t o
 	struct perf_event_mmap_page *page;
 	unsigned int i;
 
+	if (fd < 0 && k.refuse_anonymous) {
+		errno = ENOMEM;
+		return MAP_FAILED;
+	}
 	if (fd < 0)
 		return __real_mmap64(addr, len, prot, flags, fd, off);
 	page = __real_mmap64(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -1201,6 +1206,27 @@ START_TEST(owner)
 }
 END_TEST
 
+/*
+ * A handle that was made when there was no memory for the process's word works when there is some
+ * again, but not in a child.  Each test is a process, which has had no word before.
+ */
+START_TEST(owner_without_word)
+{
+	struct vperfctr *v;
+	uint64_t value;
+
+	k.refuse_anonymous = true;
+	v = open_ok("instructions:u,task-clock");
+	k.refuse_anonymous = false;
+	ck_assert_int_eq(vperfctr_read_pmc(v, 0, &value), 0);
+	ck_assert_int_eq(vperfctr_suspend(v), 0);
+	ck_assert_int_eq(vperfctr_resume(v), 0);
+	refuse_foreign(read_as_foreign, v);
+	refuse_foreign(read_soft_as_foreign, v);
+	vperfctr_close(v);
+}
+END_TEST
+
 #define NO_NAMESPACE	77
 
 /* Return the exit status of a child. */
@@ -1447,6 +1473,7 @@ int main(void)
 	tcase_add_loop_test(t, bad_places, 0, 10);
 	tcase_add_test(t, newer_samples);
 	tcase_add_test(t, owner);
+	tcase_add_test(t, owner_without_word);
 	tcase_add_test(t, namespaces);
 	tcase_add_test(t, user_reads);
 	tcase_add_test(t, command);
