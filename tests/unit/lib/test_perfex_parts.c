@@ -286,7 +286,12 @@ START_TEST(names_of_perf)
 	refuse("cpu/event=0xc0/u", "raw events of a core are rEEE@N here");
 	info.cpu_type = VPERFCTR_CPU_INTEL_P4;
 	refuse("cpu/event=0xc0/u", "raw events of a core are 0xCCCR/0xESCR@COUNTER here");
+	/* On Arm, the generic names are those of another cache. */
+	info.cpu_type = VPERFCTR_CPU_ARM_PMUV3;
+	memset(&error, 0, sizeof(error));
+	refuse("LLC-loads:u", "'LLC-loads:u' is perf's name: 'perfex list cache' shows events of this processor");
 	info.cpu_type = VPERFCTR_CPU_INTEL_ARCH;
+	memset(&error, 0, sizeof(error));
 	refuse("cycles:u@9", "'cycles:u@9': this processor has no general counter 9");
 	refuse("cycles:pp", "'cycles:pp': a generic event may be followed by ':u', ':k' or ':uk', and not by ':pp'; "
 			    "perf's precise events are not available");

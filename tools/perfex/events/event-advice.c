@@ -132,10 +132,17 @@ static int advise_perf_name(struct error *e, const char *name, const struct vper
 				 name, software[i].instead ? software[i].instead : "",
 				 software[i].instead ? "; or " : "");
 	}
-	for (i = 0; i < ARRAY_SIZE(hardware); i++)
-		if (!strncmp(simple, hardware[i].prefix, strlen(hardware[i].prefix)) &&
-		    ends_with(simple, hardware[i].suffix))
-			return fail_hardware(e, name, hardware[i].nearest, hardware[i].word, info);
+	for (i = 0; i < ARRAY_SIZE(hardware); i++) {
+		const char *nearest = hardware[i].nearest;
+
+		if (strncmp(simple, hardware[i].prefix, strlen(hardware[i].prefix)) ||
+		    !ends_with(simple, hardware[i].suffix))
+			continue;
+		/* On Arm, cache-references and cache-misses are those of the L1 data cache. */
+		if (info->cpu_type == VPERFCTR_CPU_ARM_PMUV3 && !strcmp(hardware[i].prefix, "llc-"))
+			nearest = NULL;
+		return fail_hardware(e, name, nearest, hardware[i].word, info);
+	}
 	if (!strncmp(name, "mem:", 4) && strchr("0123456789", name[4]))
 		return fail_with(e, "'%s' is a breakpoint on data: use perf stat or perf record for it", name);
 	if (!strncmp(name, "cpu_core/", 9) || !strncmp(name, "cpu_atom/", 9))
