@@ -64,6 +64,10 @@ START_TEST(delay)
 	ck_assert_int_eq(perfex("-D", "-1", "--control", fifos("fifo:%s"), "-e", "cycles", "true"), 125);
 	has(err, "       <not counted>  cycles\n");
 	has(err, "\nperfex: nothing was counted: --control got no 'enable'\n");
+	/* A command overrides -D. */
+	ck_assert_int_eq(perfex("-D", "60000", "--control", fifos("fifo:%s,%s"), "-e", "cycles",
+				"sh", "-c", says("disable")), 125);
+	has(err, "\nperfex: nothing was counted: --control got no 'enable'\n");
 	/* All that the fake kernel counts comes before the delay is over. */
 	ck_assert_int_eq(perfex("-D", "10", "-x,", "-e", "cycles", "sleep", "0.2"), 0);
 	ck_assert_int_eq(strncmp(err, "0,,cycles,0,", 12), 0);

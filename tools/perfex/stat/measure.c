@@ -89,7 +89,7 @@ static int count_once(const struct choice *choice, struct ticks *ticks,
 	/* A rest of 0 would look like a count. */
 	if (ticks->gate.used && !ticks->gate.opened && r->complete) {
 		r->counted = r->complete = false;
-		fail_with(e, choice->o->delay < 0 ?
+		fail_with(e, ticks->gate.opens_at < 0 ?
 			  "nothing was counted: --control got no 'enable'" :
 			  "nothing was counted: the delay of -D, %d ms, is longer than the run",
 			  choice->o->delay);
