@@ -117,16 +117,16 @@
  * Performance Events").  On AMD they are events 76H, C0H, C2H and C3H: cycles,
  * instructions, branches and branch misses.  On the Pentium 4 the same four are
  * global_power_events, instr_retired, branch_retired and mispred_branch_retired.
- * On Arm they are the events that perf counts by these names: those of caches are
- * the L1 data cache's, 04H and 03H, and branch misses, 10H, need not retire.
+ * On Arm, those of caches and branch misses are perf's: the L1 data cache's, 04H and
+ * 03H, and mispredicted branches that need not retire, 10H.
  */
 #define VPERFCTR_EVENT_CYCLES		0x01 /* unhalted core cycles */
 #define VPERFCTR_EVENT_INSTRUCTIONS	0x02 /* instructions retired */
 #define VPERFCTR_EVENT_REF_CYCLES	0x04 /* unhalted reference cycles */
-#define VPERFCTR_EVENT_CACHE_REFS	0x08 /* last-level cache references */
-#define VPERFCTR_EVENT_CACHE_MISSES	0x10 /* last-level cache misses */
+#define VPERFCTR_EVENT_CACHE_REFS	0x08 /* last-level cache references; on Arm see above */
+#define VPERFCTR_EVENT_CACHE_MISSES	0x10 /* last-level cache misses; on Arm see above */
 #define VPERFCTR_EVENT_BRANCHES		0x20 /* branch instructions retired */
-#define VPERFCTR_EVENT_BRANCH_MISSES	0x40 /* mispredicted branches retired */
+#define VPERFCTR_EVENT_BRANCH_MISSES	0x40 /* mispredicted branches retired; on Arm see above */
 
 /*
  * Software counters: what the kernel itself counts for a thread, in all modes.  Each bit
