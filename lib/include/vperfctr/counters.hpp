@@ -161,7 +161,7 @@ public:
 	void reset()
 	{
 		check(vperfctr_reset(v), "vperfctr_reset");
-		pauses = 0;
+		end_pauses();
 		suspended = false;
 	}
 
@@ -175,7 +175,7 @@ public:
 	void resume()
 	{
 		check(vperfctr_resume(v), "vperfctr_resume");
-		pauses = 0;
+		end_pauses();
 		suspended = false;
 	}
 
@@ -188,16 +188,23 @@ public:
 private:
 	friend class pause;
 
+	void end_pauses() noexcept
+	{
+		pauses = 0;
+		age++;
+	}
+
 	struct vperfctr *v = nullptr;
 	unsigned int nr = 0;
-	unsigned int pauses = 0;	/* that exist */
+	unsigned int pauses = 0;	/* that have not ended */
+	uint64_t age = 0;		/* of pauses: those of another one have ended */
 	bool suspended = false;		/* by suspend() */
 };
 
 /* Suspends the counting while it exists.  Pauses may nest: the counting resumes after the last. */
 class pause {
 public:
-	explicit pause(counters &of) : c(of)
+	explicit pause(counters &of) : c(of), age(of.age)
 	{
 		if (!c.pauses && !c.suspended)
 			check(vperfctr_suspend(c.v), "vperfctr_suspend");
@@ -206,7 +213,10 @@ public:
 
 	~pause()
 	{
-		/* A resume or reset has ended all pauses.  The call fails only if the counting has ended. */
+		/* A resume or reset has ended all pauses of that time. */
+		if (age != c.age)
+			return;
+		/* The call fails only if the counting has ended. */
 		if (c.pauses && !--c.pauses && !c.suspended)
 			vperfctr_resume(c.v);
 	}
@@ -216,6 +226,7 @@ public:
 
 private:
 	counters &c;
+	const uint64_t age;
 };
 
 /*

@@ -2,6 +2,7 @@
 /* Check the objects of <vperfctr/counters.hpp>, by the page faults of a thread. */
 #include <dirent.h>
 #include <iostream>
+#include <memory>
 #include <sys/mman.h>
 #include <type_traits>
 #include <vperfctr/counters.hpp>
@@ -102,6 +103,22 @@ static void test_pauses()
 	check("its end, too", runs(c));
 }
 
+/* The end of a pause that has ended already ends no later one. */
+static void test_ended_pause()
+{
+	vperf::counters c("page-faults");
+	auto first = std::make_unique<vperf::pause>(c);
+
+	c.reset();
+	{
+		vperf::pause second(c);
+
+		first.reset();
+		check("a pause beyond the end of an ended one", !runs(c));
+	}
+	check("then it counts", runs(c));
+}
+
 /* The C library would see the names up to the NUL. */
 static void test_names()
 {
@@ -120,6 +137,7 @@ int main()
 		test_names();
 		test_moves();
 		test_pauses();
+		test_ended_pause();
 	} catch (const vperf::error &e) {
 		std::cerr << e.what() << '\n';
 		return 1;
