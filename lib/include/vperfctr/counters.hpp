@@ -52,7 +52,10 @@ inline void check(int err, const char *call)
 			    std::generic_category().message(-err));
 }
 
-/* Counts the thread that makes it, until it is destroyed: vperfctr_count(). */
+/*
+ * Counts the thread that makes it, until it is destroyed: vperfctr_count().  Do not move from or
+ * assign to counters of which a pause exists: a move ends the pauses of both.
+ */
 class counters {
 public:
 	explicit counters(const std::string &names, unsigned int flags = 0)
@@ -73,8 +76,13 @@ public:
 
 	counters(counters &&from) noexcept
 		: v(std::exchange(from.v, nullptr)), nr(std::exchange(from.nr, 0)),
-		  pauses(std::exchange(from.pauses, 0)),
-		  suspended(std::exchange(from.suspended, false)) { }
+		  suspended(std::exchange(from.suspended, false))
+	{
+		/* The pauses know the other object. */
+		if (from.pauses && !suspended)
+			vperfctr_resume(v);
+		from.end_pauses();
+	}
 
 	/* The old counters end. */
 	counters &operator=(counters &&from) noexcept
@@ -83,8 +91,8 @@ public:
 
 		std::swap(v, taken.v);
 		std::swap(nr, taken.nr);
-		std::swap(pauses, taken.pauses);
 		std::swap(suspended, taken.suspended);
+		end_pauses();
 		return *this;
 	}
 
@@ -217,7 +225,7 @@ public:
 		if (age != c.age)
 			return;
 		/* The call fails only if the counting has ended. */
-		if (c.pauses && !--c.pauses && !c.suspended)
+		if (!--c.pauses && !c.suspended)
 			vperfctr_resume(c.v);
 	}
 

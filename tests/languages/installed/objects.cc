@@ -119,6 +119,31 @@ static void test_ended_pause()
 	check("then it counts", runs(c));
 }
 
+/* A move ends pauses of both objects. */
+static void test_moves_in_pauses()
+{
+	vperf::counters from("page-faults"), to("page-faults");
+
+	{
+		vperf::pause of_from(from), of_to(to);
+
+		to = std::move(from);
+		check("a move ends pauses", runs(to));
+		vperf::pause pause(to);
+		check("a pause after it", !runs(to));
+	}
+	check("the end of all three", runs(to));
+	to.suspend();
+	{
+		vperf::pause pause(to);
+		vperf::counters last(std::move(to));
+
+		check("what is suspended remains so", !runs(last));
+		last.resume();
+		check("until it is resumed", runs(last));
+	}
+}
+
 /* The C library would see the names up to the NUL. */
 static void test_names()
 {
@@ -137,6 +162,7 @@ int main()
 		test_names();
 		test_moves();
 		test_pauses();
+		test_moves_in_pauses();
 		test_ended_pause();
 	} catch (const vperf::error &e) {
 		std::cerr << e.what() << '\n';
