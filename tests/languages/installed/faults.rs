@@ -46,9 +46,10 @@ fn check_pauses(group: &vperfctr::Group) -> Result<(), vperfctr::Error> {
     expect(group, true, "a reset ends pauses")?;
     let inner = group.pause()?;
     expect(group, false, "a pause after a reset")?;
-    drop(inner);
     drop(outer);
-    expect(group, true, "the end of an ended pause")
+    expect(group, false, "a pause beyond the end of an ended one")?;
+    drop(inner);
+    expect(group, true, "the end of pauses")
 }
 
 fn run() -> Result<(), vperfctr::Error> {

@@ -112,6 +112,8 @@ pub struct Group {
     v: *mut sys::vperfctr,
     nr: usize,
     pauses: Cell<usize>,
+    /// The age of pauses: those of another one have ended.
+    age: Cell<u64>,
     // Raw pointers are neither Send nor Sync.  This says that it is on purpose.
     _thread: PhantomData<*mut ()>,
 }
@@ -145,7 +147,7 @@ impl Group {
             let reason = unsafe { CStr::from_ptr(why.text.as_ptr()) };
             return Err(Error::new(err, reason.to_string_lossy().into_owned()));
         }
-        let mut group = Group { v, nr: 0, pauses: Cell::new(0), _thread: PhantomData };
+        let mut group = Group { v, nr: 0, pauses: Cell::new(0), age: Cell::new(0), _thread: PhantomData };
         while group.name(group.nr).is_some() {
             group.nr += 1;
         }
@@ -233,6 +235,7 @@ impl Group {
         // SAFETY: the handle is open.
         check("vperfctr_reset", unsafe { sys::vperfctr_reset(self.v) })?;
         self.pauses.set(0);
+        self.age.set(self.age.get() + 1);
         Ok(())
     }
 
@@ -244,7 +247,7 @@ impl Group {
             check("vperfctr_suspend", unsafe { sys::vperfctr_suspend(self.v) })?;
         }
         self.pauses.set(self.pauses.get() + 1);
-        Ok(Pause { group: self })
+        Ok(Pause { group: self, age: self.age.get() })
     }
 
     /// Make a region, which subtracts the cost of its reads.
@@ -273,13 +276,14 @@ impl Drop for Group {
 #[derive(Debug)]
 pub struct Pause<'a> {
     group: &'a Group,
+    age: u64,
 }
 
 impl Drop for Pause<'_> {
     fn drop(&mut self) {
         let pauses = &self.group.pauses;
-        // A reset has ended all pauses.
-        if pauses.get() == 0 {
+        // A reset has ended all pauses of that time.
+        if self.age != self.group.age.get() {
             return;
         }
         pauses.set(pauses.get() - 1);
