@@ -31,13 +31,16 @@ func Bench(b B, n int, names string, f func()) {
 		return
 	}
 	defer c.Close()
+	// With -benchmem, all allocations between ResetTimer and StopTimer are those of f.
+	before, after := make([]uint64, len(c.names)), make([]uint64, len(c.names))
+	buf := new(buffer)
 	// Only the loop is between the reads: ResetTimer and StopTimer may read the state of the heap.
 	b.ResetTimer()
-	before, err := c.Read()
+	err = c.readInto(before, buf)
 	for i := 0; i < n; i++ {
 		f()
 	}
-	after, err2 := c.Read()
+	err2 := c.readInto(after, buf)
 	b.StopTimer()
 	if err == nil {
 		err = err2

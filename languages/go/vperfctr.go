@@ -120,28 +120,40 @@ func (c *Counters) Backend() string {
 	return "module"
 }
 
-// Read returns what has been counted since New or Reset.  It fails in other goroutines.
-func (c *Counters) Read() ([]uint64, error) {
-	var counted [C.VPERFCTR_MAX_CTRS]C.uint64_t
+// buffer is what the C library writes to, on the heap.
+type buffer struct {
+	counted [C.VPERFCTR_MAX_CTRS]C.uint64_t
+	soft    C.uint64_t
+}
+
+// readInto stores a value for each name.  It allocates nothing unless it fails.
+func (c *Counters) readInto(values []uint64, b *buffer) error {
 	if c.v == nil {
-		return nil, errClosed
+		return errClosed
 	}
-	if err := C.vperfctr_read(c.v, nil, &counted[0], C.uint(c.nr)); err != 0 {
-		return nil, failed(err, "")
+	if err := C.vperfctr_read(c.v, nil, &b.counted[0], C.uint(c.nr)); err != 0 {
+		return failed(err, "")
 	}
-	values := make([]uint64, len(c.names))
 	next := 0
 	for i, soft := range c.soft {
 		if soft != 0 {
-			var value C.uint64_t
-			if err := C.vperfctr_read_soft(c.v, soft, &value); err != 0 {
-				return nil, failed(err, "")
+			if err := C.vperfctr_read_soft(c.v, soft, &b.soft); err != 0 {
+				return failed(err, "")
 			}
-			values[i] = uint64(value)
+			values[i] = uint64(b.soft)
 		} else {
-			values[i] = uint64(counted[next])
+			values[i] = uint64(b.counted[next])
 			next++
 		}
+	}
+	return nil
+}
+
+// Read returns what has been counted since New or Reset.  It fails in other goroutines.
+func (c *Counters) Read() ([]uint64, error) {
+	values := make([]uint64, len(c.names))
+	if err := c.readInto(values, new(buffer)); err != nil {
+		return nil, err
 	}
 	return values, nil
 }

@@ -4,6 +4,7 @@ package main
 
 import (
 	"errors"
+	"runtime"
 	"syscall"
 	"testing"
 
@@ -44,5 +45,37 @@ func TestBench(t *testing.T) {
 	// the runtime may have a few faults; without counters there is no metric
 	if f.counted != 0 && (f.counted < 1000 || f.counted >= 2000) {
 		t.Errorf("%v page faults, not 1000", f.counted)
+	}
+}
+
+// allocations counts those between ResetTimer and StopTimer, as -benchmem does.
+type allocations struct {
+	framework
+	before, after runtime.MemStats
+}
+
+func (a *allocations) ResetTimer() { runtime.ReadMemStats(&a.before) }
+func (a *allocations) StopTimer()  { runtime.ReadMemStats(&a.after) }
+
+var kept []byte
+
+// Bench adds no allocations to those of the function.
+func TestAllocations(t *testing.T) {
+	for _, names := range []string{"page-faults", "task-clock,page-faults"} {
+		least := ^uint64(0)
+		// the runtime may allocate, too, but not each time
+		for i := 0; i < 10; i++ {
+			a := allocations{framework: framework{T: t}}
+			vperfctr.Bench(&a, 100, names, func() { kept = make([]byte, 100) })
+			if a.after.Mallocs == 0 {
+				return // there are no counters
+			}
+			if n := a.after.Mallocs - a.before.Mallocs; n < least {
+				least = n
+			}
+		}
+		if least != 100 {
+			t.Errorf("%s: %d allocations, not 100", names, least)
+		}
 	}
 }
