@@ -328,6 +328,17 @@ static void lost_thread(void)
 	expect(PAPI_stop(set, &count), PAPI_ECNFLCT, "a stop after a loss");
 	must(PAPI_stop(set, &count), "the next stop");
 	is_loop(count, "the same by a stop");
+	/* A reset leaves the report to the next read. */
+	pid = start_child(&to, make_suid());
+	must(PAPI_detach(set), "detach");
+	must(PAPI_attach(set, (unsigned long)pid), "attach once more");
+	must(PAPI_start(set), "the last start");
+	let_run(to, pid);
+	must(PAPI_reset(set), "a reset after a loss");
+	expect(PAPI_stop(set, &count), PAPI_ECNFLCT, "a stop after the reset");
+	must(PAPI_stop(set, &count), "the last stop");
+	if (count)
+		errx(1, "after a reset: %lld instructions", count);
 }
 
 /* ---- all -------------------------------------------------------------------------- */

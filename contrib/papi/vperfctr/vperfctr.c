@@ -327,21 +327,13 @@ static int add_kinds(struct event_set *s)
 
 /* ---- reads ------------------------------------------------------------------- */
 
-/*
- * Return -EBUSY if the sums lack something that no read has reported.  PAPI_stop() reads, and must
- * not fail forever, so each loss is reported once.
- */
-static int report_loss(struct event_set *s, uint64_t missed, bool lost)
-{
-	const bool new_loss = missed != s->missed || (lost && !s->lost);
+struct loss {
+	uint64_t missed;		/* children */
+	bool lost;			/* other counts */
+};
 
-	s->missed = missed;
-	s->lost |= lost;
-	return new_loss ? -EBUSY : 0;
-}
-
-/* Read the sums in the order of the control. */
-static int read_sums(struct event_set *s, uint64_t *sum)
+/* Read the sums in the order of the control, and what they lack. */
+static int read_sums(const struct event_set *s, uint64_t *sum, struct loss *loss)
 {
 	uint64_t own[1 + MAX_EVENTS] = { 0 }, children[1 + MAX_EVENTS] = { 0 };
 	struct vperfctr_cpu cpu = { .status = 0 };
@@ -364,23 +356,40 @@ static int read_sums(struct event_set *s, uint64_t *sum)
 		read.children = (uintptr_t)children;
 		err = vperfctr_read_state(s->v, &read);
 	}
-	if (!err)
-		err = report_loss(s, read.children_missed,
-				  read.status & (VPERFCTR_STATUS_FORBIDDEN |
-						 VPERFCTR_STATUS_PRIVILEGED) ||
-				  cpu.status & VPERFCTR_CPU_STATUS_FAILED);
+	loss->missed = read.children_missed;
+	loss->lost = read.status & (VPERFCTR_STATUS_FORBIDDEN | VPERFCTR_STATUS_PRIVILEGED) ||
+		     cpu.status & VPERFCTR_CPU_STATUS_FAILED;
 	for (i = 0; !err && i < s->nr; i++)
 		sum[i] = own[1 + i] + children[1 + i];
 	return err;
 }
 
+/*
+ * Return -EBUSY if the sums lack something that no read has reported.  PAPI_stop() reads, and must
+ * not fail forever, so each loss is reported once.  A set of its own thread alone reports none, as
+ * reads of the page see none.
+ */
+static int report_loss(struct event_set *s, const struct loss *loss)
+{
+	const bool new_loss = loss->missed != s->missed || (loss->lost && !s->lost);
+
+	if (s->target == OWN_THREAD && !s->inherit)
+		return 0;
+	s->missed = loss->missed;
+	s->lost |= loss->lost;
+	return new_loss ? -EBUSY : 0;
+}
+
 static int read_counts(struct event_set *s)
 {
 	uint64_t sum[MAX_EVENTS];
+	struct loss loss;
 	unsigned int i;
 	int err;
 
-	err = read_sums(s, sum);
+	err = read_sums(s, sum, &loss);
+	if (!err)
+		err = report_loss(s, &loss);
 	for (i = 0; !err && i < s->nr; i++)
 		s->count[s->event_of[i]] = sum[i] - s->base[s->event_of[i]];
 	return err;
@@ -817,6 +826,8 @@ static int read_set(hwd_context_t *context, hwd_control_state_t *ctl, long long 
 static int reset(hwd_context_t *context, hwd_control_state_t *ctl)
 {
 	struct event_set *s = ctl;
+	uint64_t sum[MAX_EVENTS];
+	struct loss loss;
 	unsigned int i;
 	int err;
 
@@ -829,9 +840,10 @@ static int reset(hwd_context_t *context, hwd_control_state_t *ctl)
 	 */
 	if (s->target == OWN_THREAD && !s->inherit)
 		return to_papi(vperfctr_control(s->v, &s->control));
-	err = read_counts(s);
+	/* The next read reports a loss. */
+	err = read_sums(s, sum, &loss);
 	for (i = 0; !err && i < s->nr; i++)
-		s->base[i] += s->count[i];
+		s->base[s->event_of[i]] = sum[i];
 	return to_papi(err);
 }
 
