@@ -207,6 +207,39 @@ static void stop_by_child(void)
 		errx(1, "with a child: %lld instructions", count);
 }
 
+/* Call a function in the first process of a new PID namespace. */
+static void run_in_namespace(void (*f)(void))
+{
+	int status;
+
+	if (unshare(CLONE_NEWPID))
+		err(1, "no namespace");
+	if (!fork()) {
+		f();
+		_exit(0);
+	}
+	if (wait(&status) < 0 || status)
+		errx(1, "the first process of a namespace has status %#x", status);
+}
+
+static void start_and_stop(void)
+{
+	is_loop(count_loop(new_set()), "the first process of a namespace");
+}
+
+/* The child has its parent's number, and opens a state of its own nevertheless. */
+static void start_here_and_below(void)
+{
+	start_and_stop();
+	run_in_namespace(start_and_stop);
+	start_and_stop();
+}
+
+static void start_in_namespaces(void)
+{
+	run_in_namespace(start_here_and_below);
+}
+
 /* ---- settings -------------------------------------------------------------------- */
 
 static void refused_threshold(void)
@@ -357,6 +390,7 @@ static const struct {
 	{ "start by another thread", start_by_another },
 	{ "a thread unregisters", unregister_running },
 	{ "stop by a child", stop_by_child },
+	{ "starts in PID namespaces", start_in_namespaces },
 	{ "a refused threshold", refused_threshold },
 	{ "granularity of an attached set", granularity_of_attached },
 	{ "default granularity", default_granularity },

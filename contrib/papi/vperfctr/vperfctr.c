@@ -724,33 +724,34 @@ static int ctl(hwd_context_t *context, int code, _papi_int_option_t *option)
 
 /* ---- counting ---------------------------------------------------------------- */
 
-/*
- * Open the thread's state, unless that has been done.  A state of another thread, which has started
- * a set of this one, or of the process that forked is of no use, and no set runs by it here.
- */
-static int get_state(struct context *c)
+/* Open a state of the calling thread, in place of one that is another thread's. */
+static int open_state(struct context *c)
 {
-	const pid_t tid = (pid_t)syscall(SYS_gettid);
-	int err;
-
-	if (c->v && c->tid == tid)
-		return 0;
 	vperfctr_close(c->v);
+	c->tid = (pid_t)syscall(SYS_gettid);
 	/* An observer's: the program may have a state of its own. */
-	err = vperfctr_open(&c->v, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_TRANSIENT |
-				   VPERFCTR_OPEN_OBSERVER);
-	c->tid = tid;
-	return err;
+	return vperfctr_open(&c->v, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_TRANSIENT |
+				    VPERFCTR_OPEN_OBSERVER);
 }
 
-/* Set the control of a set that counts its own thread, which zeroes the sums. */
+/*
+ * Set the control of a set that counts its own thread, which zeroes the sums.  A state of another
+ * thread, which has started a set of this one, or of the process that forked is of no use, and no
+ * set runs by it here.  In another PID namespace that process may have this one's number.
+ */
 static int start_own(struct event_set *s, struct context *c)
 {
+	const bool is_known = c->v && c->tid == (pid_t)syscall(SYS_gettid);
 	int err;
 
-	err = get_state(c);
+	err = is_known ? 0 : open_state(c);
 	if (!err)
 		err = vperfctr_control(c->v, &s->control);
+	if (is_known && (err == -EPERM || err == -ESRCH)) {
+		err = open_state(c);
+		if (!err)
+			err = vperfctr_control(c->v, &s->control);
+	}
 	s->v = err ? NULL : c->v;
 	return err;
 }
