@@ -505,21 +505,25 @@ static void clear_found(struct pmc_cpu *cpu, const struct vperfctr_info *kind)
 	}
 }
 
-/* The same for fixed counters.  Their fields are again what perf has last written. */
+/*
+ * The same for fixed counters.  Their register is again what perf has last written, unless perf has
+ * written it since: then a field that was not ours is zero because perf has left it so.
+ */
 static void clear_found_fixed(struct pmc_cpu *cpu, const struct vperfctr_info *kind)
 {
 	unsigned int i;
-	u64 now, value;
+	u64 now, value, saved;
 
 	if (!kind->fixed_mask || perfctr_rdmsr_safe(pmu->fixed_ctrl, &now))
 		return;
 	value = now;
+	saved = now == cpu->fixed_ctrl ? cpu->saved_fixed_ctrl : 0;
 	for (i = 0; i < PERFCTR_X86_MAX_FIXED; i++) {
 		u64 field = FIXED_FIELDS(i);
 
 		if (!(kind->fixed_mask & BIT_ULL(i)) || (now ^ cpu->fixed_ctrl) & field)
 			continue;
-		value = (value & ~field) | (cpu->saved_fixed_ctrl & field);
+		value = (value & ~field) | (saved & field);
 		clear_counter(VPERFCTR_FIXED | i);
 	}
 	if (value != now)

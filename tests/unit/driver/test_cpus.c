@@ -608,6 +608,40 @@ START_TEST(prepared_while_leaving)
 }
 END_TEST
 
+/*
+ * The same with one counter of the thread's, where perf has written the fixed counters' register
+ * since, and (1) happens to have left the thread's own field, too: no counter of perf's is stopped,
+ * and none starts that it has stopped.
+ */
+START_TEST(perf_was_there_first)
+{
+	struct perfctr_cpu_control control;
+	struct thread t;
+
+	config = usual_config(5);
+	init();
+	machine_use_service();
+	model.cpu[1].fixed_ctrl = 0xb;
+	ck_assert_int_eq(perfctr_cpu_reserve(), 0);
+	control_init(&control);
+	control_add(&control, _i ? VPERFCTR_FIXED | 2 : 0, _i ? FIX_USR : USER(EV_CYCLES));
+	thread_init(&t);
+	thread_control(&t, &control, 0);
+	use_on(&t, 1);
+	fake_cpu_down(1);
+	fake_online[1] = true;
+	use_on(&t, 1);
+	fake_online[1] = false;
+	fake_cpu = 0;
+	perfctr_cpu_release();
+	ck_assert_uint_eq(model.cpu[1].fixed_ctrl, _i ? FIX_USR << 8 : 0);
+	model.cpu[1].fixed_ctrl |= 0xb0;
+	fake_cpu_up(1);
+	ck_assert_uint_eq(model.cpu[1].fixed_ctrl, 0xb0);
+	machine_exit();
+}
+END_TEST
+
 /* Loading the module touches no register: the counters may be in use by others. */
 START_TEST(init_takes_nothing)
 {
@@ -1350,6 +1384,7 @@ Suite *cpus_suite(void)
 	tcase_add_loop_test(tc, tested_once_per_online, 1, 6);
 	tcase_add_loop_test(tc, counter_of_kvm_without_an_event, 1, 6);
 	tcase_add_loop_test(tc, prepared_while_leaving, 0, 24);
+	tcase_add_loop_test(tc, perf_was_there_first, 0, 2);
 	tcase_add_loop_test(tc, left_by_perf, 0, 4);
 	tcase_add_loop_test(tc, init_takes_nothing, 1, 6);
 	tcase_add_loop_test(tc, all_registers_reserved, 1, 11);
