@@ -387,14 +387,14 @@ static int find_enabled(const struct vperfctr_info *kind, u64 *evntsel)
 /* User or kernel mode, in the field of any fixed counter.  Other bits enable no counter. */
 #define FIXED_ENABLED	0x33333333ULL
 
-/* Return the bits that enable fixed counters, without those that are kept. */
-static u64 read_fixed_enabled(const struct vperfctr_info *kind)
+/* Return the fields that may enable fixed counters, without those of the ones that are kept. */
+static u64 read_fixed_fields(const struct vperfctr_info *kind)
 {
 	u64 value;
 
 	if (!kind->fixed_mask || perfctr_rdmsr_safe(pmu->fixed_ctrl, &value))
 		return 0;
-	return value & FIXED_ENABLED & ~kept_fields();
+	return (u32)value & ~kept_fields();
 }
 
 /*
@@ -406,10 +406,10 @@ static u64 read_fixed_enabled(const struct vperfctr_info *kind)
 bool perfctr_x86_pmc_is_idle(void)
 {
 	const struct vperfctr_info *kind = perfctr_kind_here();
-	u64 evntsel, fixed = read_fixed_enabled(kind);
+	u64 evntsel, fixed = read_fixed_fields(kind);
 
 	return find_enabled(kind, &evntsel) < 0 &&
-	       (!fixed || fixed == (FIXED_BY_FIRMWARE & ~kept_fields()));
+	       (!(fixed & FIXED_ENABLED) || fixed == (FIXED_BY_FIRMWARE & ~kept_fields()));
 }
 
 /*
@@ -419,7 +419,7 @@ bool perfctr_x86_pmc_is_idle(void)
  */
 static void warn_of_others(const struct vperfctr_info *kind)
 {
-	u64 evntsel, fixed = read_fixed_enabled(kind);
+	u64 evntsel, fixed = read_fixed_fields(kind) & FIXED_ENABLED;
 	int i = find_enabled(kind, &evntsel);
 
 	if (fixed)

@@ -793,8 +793,10 @@ START_TEST(cpu_is_busy)
 		fake_perf.busy = BIT(1);
 	else if (_i == 1)
 		cpu->evntsel[2] = SEL_EN | SEL_OS | EV_CYCLES;
-	else
+	else if (_i == 2)
 		cpu->fixed_ctrl = FIX_OS << 4 | FIX_ADAPTIVE(0);
+	else
+		cpu->fixed_ctrl = 0xbb0;	/* firmware's value has no interrupts */
 	model_clear_statistics();
 	thread_refused(&t, 1);
 	fake_cpu = 1;
@@ -1393,7 +1395,7 @@ Suite *cpus_suite(void)
 	tcase_add_loop_test(tc, watchdog_keeps_counter, 2, 12);
 	tcase_add_test(tc, perf_is_busy);
 	tcase_add_loop_test(tc, left_enabled_by_firmware, 0, 2);
-	tcase_add_loop_test(tc, cpu_is_busy, 0, 3);
+	tcase_add_loop_test(tc, cpu_is_busy, 0, 4);
 	tcase_add_loop_test(tc, cpu_is_idle, 0, 4);
 	tcase_add_test(tc, broken_cpu_is_not_claimed);
 	tcase_add_test(tc, unknown_perf);
