@@ -24,6 +24,17 @@ static void fill_cfgs(struct model_cpu *c)
 	}
 }
 
+/* Clear ones would look as if nothing had used them. */
+static void fill_empty_cfgs(struct model_cpu *c)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(c->cfg_b); i++) {
+		if (c->cfg_c[i])
+			c->cfg_b[i] = c->cfg_b[i] ?: 1;
+	}
+}
+
 static void check_cfgs(const struct model_cpu *cpu, const struct model_cpu *expected)
 {
 	ck_assert_mem_eq(cpu->cfg_b, expected->cfg_b, sizeof(cpu->cfg_b));
@@ -583,6 +594,7 @@ START_TEST(prepared_while_leaving)
 			/* perf has used all of them since. */
 			perf = model.cpu[1];
 			fill_registers(1);
+			fill_empty_cfgs(&model.cpu[1]);
 			model.cpu[1].fixed_ctrl = perf.fixed_ctrl ^
 						  model_valid_bits(REG_FIXED_CTRL);
 			model.cpu[1].global_ctrl = perf.global_ctrl ^
