@@ -321,6 +321,13 @@ static bool may_stay(struct perf_event *event)
 			     !is_unsharable(event));
 }
 
+/* True if the filter has let this event pass only because the watchdog's must begin. */
+static bool comes_instead(const struct perf_event *event)
+{
+	return perfctr_arm64_keeps_watchdog() && this_cpu_read(kept) && !has_all() &&
+	       !event->group_leader->attr.pinned;
+}
+
 /*
  * The filter has let this event pass, and the reservation may have come since.  If it
  * found no event here, this one must go again.  A pinned event would be disabled for
@@ -331,7 +338,7 @@ static int divert_add(struct perf_event *event, int flags)
 {
 	int err;
 
-	if (perfctr_arm64_is_trigger(event))
+	if (perfctr_arm64_is_trigger(event) || comes_instead(event))
 		return -EAGAIN;
 	if (!belongs_to_perf() && this_cpu_read(kept))
 		perfctr_arm64_perf_comes();
