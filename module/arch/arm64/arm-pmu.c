@@ -439,6 +439,8 @@ bool perfctr_perf_step_in(unsigned int cpu)
 		return true;
 	per_cpu(kept, cpu) = perfctr_arm64_kept_by_perf();
 	per_cpu(kept_map, cpu) = perfctr_driver_map(per_cpu(kept, cpu));
+	if (per_cpu(kept, cpu))
+		perfctr_arm64_watchdog_cpu_known(cpu);
 	if (pmu->handle_irq == divert_handle_irq)
 		return true;
 	if (!is_same_driver(pmu))

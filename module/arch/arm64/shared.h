@@ -56,12 +56,14 @@ struct pmu *perfctr_arm64_pmu(unsigned int cpu);
  *	found.
  * may_begin: true if perf's filter must let the watchdog's event begin, and no other waits that
  *	perf would give up.  Context: interrupts disabled.
+ * cpu_known: this CPU has come online for the first time.  Context: that CPU.
  * is_trigger: true for an event that must not be added.
  * settle: before a reservation.  end: when perf's functions are restored.
  */
 void perfctr_arm64_find_watchdog(void);
 bool perfctr_arm64_keeps_watchdog(void);
 bool perfctr_arm64_watchdog_may_begin(const struct pmu *pmu);
+void perfctr_arm64_watchdog_cpu_known(unsigned int cpu);
 bool perfctr_arm64_is_trigger(const struct perf_event *event);
 void perfctr_arm64_watchdog_settle(void);
 void perfctr_arm64_watchdog_end(void);

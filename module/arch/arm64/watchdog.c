@@ -9,9 +9,13 @@
  *
  * perf asks the filter once for all events that are pinned to a CPU, and gives up a pinned event
  * that `add` refuses.  So the filter lets pass only while the watchdog's event waits, as when it is
- * switched on, and no other one that is pinned.  Else both wait, and a worker looks each second
- * whether the watchdog waits alone.  It then lets perf schedule the events of that CPU by an event
- * that it opens, the trigger, which `add` refuses.
+ * switched on, and no other one that is pinned: `add` then refuses those that are not pinned.  With
+ * another one that is pinned, both wait.
+ *
+ * perf may also ask for other events, and not try the watchdog's: at the switch of a thread, for
+ * example.  So a worker looks each second at the CPUs where it waits, until it has begun.  If it
+ * waits alone, the worker lets perf schedule the events of that CPU by an event that it opens, the
+ * trigger, which `add` refuses.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -32,7 +36,7 @@
 
 static bool keeps_watchdog;
 
-/* CPUs on which the watchdog waits with others. */
+/* CPUs on which the watchdog waits, or has waited when the filter was asked. */
 static struct cpumask waiting;
 
 static struct irq_work wait_irq;	/* starts the worker: the scheduler asks the filter */
@@ -97,7 +101,19 @@ static bool thread_waits_pinned(const struct pmu *pmu)
 	return waits;
 }
 
-/* While an event is scheduled, which can only be the watchdog's, nothing else need be looked at. */
+static void start_looking(unsigned int cpu)
+{
+	if (cpumask_test_cpu(cpu, &waiting))
+		return;
+	cpumask_set_cpu(cpu, &waiting);
+	irq_work_queue(&wait_irq);
+}
+
+/*
+ * While an event is scheduled, it is the watchdog's, or was here before the reservation, and perf
+ * asks again when it has gone.  Else perf need not try the watchdog's now, even if it waits alone:
+ * the worker looks whether it has begun.
+ */
 bool perfctr_arm64_watchdog_may_begin(const struct pmu *pmu)
 {
 	unsigned int cpu = smp_processor_id();
@@ -106,13 +122,17 @@ bool perfctr_arm64_watchdog_may_begin(const struct pmu *pmu)
 	if (perfctr_perf_nr_active(pmu, cpu))
 		return false;
 	waiter = waiter_of(pmu, cpu);
-	if (waiter == WATCHDOG_ALONE && !thread_waits_pinned(pmu))
-		return true;
-	if (waiter != NO_WATCHDOG && !cpumask_test_cpu(cpu, &waiting)) {
-		cpumask_set_cpu(cpu, &waiting);
-		irq_work_queue(&wait_irq);
-	}
-	return false;
+	if (waiter == NO_WATCHDOG)
+		return false;
+	start_looking(cpu);
+	return waiter == WATCHDOG_ALONE && !thread_waits_pinned(pmu);
+}
+
+/* The watchdog of a CPU that was never online begins before this module knows the CPU. */
+void perfctr_arm64_watchdog_cpu_known(unsigned int cpu)
+{
+	if (keeps_watchdog && READ_ONCE(perfctr_perf_waits))
+		start_looking(cpu);
 }
 
 bool perfctr_arm64_is_trigger(const struct perf_event *event)
@@ -131,21 +151,23 @@ static void report_waiting(unsigned int cpu)
 			cpu);
 }
 
-/* Return: true if the watchdog of this CPU still waits. */
+/*
+ * After a release, perf's events are scheduled by others, unless the next reservation is earlier:
+ * see perf-wait.c.  Return: true if the watchdog of this CPU still waits.
+ */
 static bool still_waits(unsigned int cpu)
 {
 	const struct pmu *pmu = perfctr_arm64_pmu(cpu);
 	enum waiter waiter = pmu && cpu_online(cpu) ? waiter_of(pmu, cpu) : NO_WATCHDOG;
 
-	if (waiter == WATCHDOG_AND_OTHERS)
+	if (waiter == WATCHDOG_AND_OTHERS && READ_ONCE(perfctr_perf_waits))
 		report_waiting(cpu);
-	if (waiter != WATCHDOG_ALONE)
+	if (waiter != WATCHDOG_ALONE || !READ_ONCE(perfctr_perf_waits))
 		return waiter != NO_WATCHDOG;
 	perfctr_perf_reschedule_cpu(cpu, ignore_overflow);
 	return waiter_of(pmu, cpu) != NO_WATCHDOG;
 }
 
-/* After a release, perf's events are scheduled by others: see perf-wait.c. */
 static void look_again(struct work_struct *work)
 {
 	bool again = false;
@@ -154,7 +176,7 @@ static void look_again(struct work_struct *work)
 	for_each_cpu(cpu, &waiting) {
 		cpumask_clear_cpu(cpu, &waiting);
 		smp_mb__after_atomic();	/* the filter asks again if it finds the watchdog later */
-		if (!READ_ONCE(perfctr_perf_waits) || !still_waits(cpu))
+		if (!still_waits(cpu))
 			continue;
 		cpumask_set_cpu(cpu, &waiting);
 		again = true;

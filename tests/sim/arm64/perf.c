@@ -13,6 +13,7 @@ extern bool perfctr_perf_waits;		/* of claim.c */
 void perfctr_arm64_find_watchdog(void);
 bool perfctr_arm64_keeps_watchdog(void);
 bool perfctr_arm64_watchdog_may_begin(const struct pmu *pmu);
+void perfctr_arm64_watchdog_cpu_known(unsigned int cpu);
 bool perfctr_arm64_is_trigger(const struct perf_event *event);
 void perfctr_arm64_watchdog_settle(void);
 void perfctr_arm64_watchdog_end(void);
@@ -57,6 +58,11 @@ bool perfctr_arm64_watchdog_may_begin(const struct pmu *pmu)
 {
 	(void)pmu;
 	return false;
+}
+
+void perfctr_arm64_watchdog_cpu_known(unsigned int cpu)
+{
+	(void)cpu;
 }
 
 bool perfctr_arm64_is_trigger(const struct perf_event *event)
