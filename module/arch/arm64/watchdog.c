@@ -147,7 +147,7 @@ static void report_waiting(unsigned int cpu)
 	static DEFINE_RATELIMIT_STATE(limit, 600 * HZ, 1);
 
 	if (__ratelimit(&limit))
-		pr_info("the NMI watchdog of CPU %u waits until perf's other event that is pinned to this CPU, or the counting, ends\n",
+		pr_info("the NMI watchdog of CPU %u waits until perf's other event that is pinned to this CPU or its thread, or the counting, ends\n",
 			cpu);
 }
 
@@ -159,13 +159,19 @@ static bool still_waits(unsigned int cpu)
 {
 	const struct pmu *pmu = perfctr_arm64_pmu(cpu);
 	enum waiter waiter = pmu && cpu_online(cpu) ? waiter_of(pmu, cpu) : NO_WATCHDOG;
+	int err;
 
 	if (waiter == WATCHDOG_AND_OTHERS && READ_ONCE(perfctr_perf_waits))
 		report_waiting(cpu);
 	if (waiter != WATCHDOG_ALONE || !READ_ONCE(perfctr_perf_waits))
 		return waiter != NO_WATCHDOG;
-	perfctr_perf_reschedule_cpu(cpu, ignore_overflow);
-	return waiter_of(pmu, cpu) != NO_WATCHDOG;
+	err = perfctr_perf_reschedule_cpu(cpu, ignore_overflow);
+	if (waiter_of(pmu, cpu) == NO_WATCHDOG)
+		return false;
+	/* Else the thread that runs there has an event that is pinned, and waits. */
+	if (!err)
+		report_waiting(cpu);
+	return true;
 }
 
 static void look_again(struct work_struct *work)
