@@ -225,7 +225,7 @@ static void describe_kind(struct vperfctr_info *info, const struct pmu_kind *kin
 	info->nrctrs = hweight64(info->pmc_mask) + kind->has_cycles;
 	info->fixed_mask = kind->has_cycles;
 	if (perfctr_arm64_keeps_watchdog() && kind->kept) {
-		/* See perfctr_arm64_kept(). */
+		/* See perfctr_arm64_kept(): without avoid_pmccntr, it has the cycle counter. */
 		info->watchdog_pmc = kind->kept & EVENT_CTRS;
 		info->watchdog_fixed = !info->watchdog_pmc;
 	}

@@ -44,7 +44,8 @@ bool perfctr_arm64_shares(void)
 
 /*
  * perf takes the cycle counter for cycles, and the event counters from 0 on.  If the cycle counter
- * is not for us either, it is perf's, too.  One event counter at least is ours.
+ * is not for us either, it is perf's, too: kernels without avoid_pmccntr take it even there.  One
+ * event counter at least is ours.
  */
 u64 perfctr_arm64_kept(unsigned int nr, bool has_cycles)
 {
