@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * 6.15: a PMU has pointers to its contexts of each CPU.  Before, from 6.2 on, it has the
- * contexts themselves.  Before 6.2, perf_cpu_context is one for each PMU.
+ * contexts themselves.  Before 6.2, perf_cpu_context is one for each PMU, but the PMUs of a hybrid
+ * processor share one.
  */
 #ifndef VPERFCTR_COMPAT_PMU_CONTEXT_H
 #define VPERFCTR_COMPAT_PMU_CONTEXT_H
@@ -22,6 +23,13 @@
 #define PERFCTR_PINNED(context)		(&(context)->ctx.pinned_active)
 #define PERFCTR_EVENTS(context)		(&(context)->ctx)
 #endif
+
+/* True if the events of both PMUs that are scheduled on a CPU are counted together. */
+static inline bool perfctr_perf_shares(const struct pmu *one, const struct pmu *other,
+				       unsigned int cpu)
+{
+	return PERFCTR_PMU_CONTEXT(one, cpu) == PERFCTR_PMU_CONTEXT(other, cpu);
+}
 
 /* Return the number of events that are scheduled on a CPU.  The PMU stays registered. */
 static inline int perfctr_perf_nr_active(const struct pmu *pmu, unsigned int cpu)

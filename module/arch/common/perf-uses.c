@@ -191,7 +191,8 @@ static unsigned int watchdog_on_cpu(const struct pmu *pmu, unsigned int cpu)
 		return 0;
 	rcu_read_lock();
 	list_for_each_entry_rcu(event, &context->event_list, event_entry) {
-		if (event->pmu != pmu || !event->attr.pinned || !perfctr_is_watchdog(event))
+		if (!perfctr_perf_shares(event->pmu, pmu, cpu) || !event->attr.pinned ||
+		    !perfctr_is_watchdog(event))
 			continue;
 		if (READ_ONCE(event->state) == PERF_EVENT_STATE_INACTIVE)
 			uses |= PERFCTR_PERF_WAITS;
