@@ -175,6 +175,8 @@ START_TEST(pages)
 	while (i--)
 		vperfctr_unmap_cpu(page[i]);
 	assert_ok(start(v));
+	/* Else a worker releases the counters after the end, perhaps during the next test. */
+	assert_ok(vperfctr_unlink(v));
 	vperfctr_close(v);
 }
 END_TEST
@@ -242,6 +244,7 @@ START_TEST(errors)
 	assert_errno(vperfctr_map_cpu(thread, 0, &page), ENOTTY);
 	vperfctr_close(v);
 	assert_ok(start(thread));
+	assert_ok(vperfctr_unlink(thread));
 	vperfctr_close(thread);
 	/* A member of the device's group. */
 	assert_ok(stat("/dev/vperfctr", &device));
