@@ -128,7 +128,7 @@ static bool task_has(const struct task_struct *task, const struct mm_struct *mm)
  * A kernel thread's active_mm changes when it is switched, and it may be on another CPU by
  * then.  It is switched out in between, and the number of its switches grows.
  */
-static bool has_loaded(int n, void *mm)
+static bool has_loaded(int n, const struct mm_struct *mm)
 {
 	struct task_struct *task;
 	unsigned long switches;
@@ -201,9 +201,31 @@ static void trust_kernel_here(void)
 		WRITE_ONCE(cpu->suspect, false);
 }
 
-/* These two do nothing if the right has changed again: that change asks the CPUs itself. */
-static void allow_here(void *mm)
+/* The mm whose right has changed. */
+struct change {
+	struct mm_struct *mm;
+	bool left_out;		/* a CPU in mm_cpumask() was not asked */
+};
+
+/*
+ * True if CPU n must be asked.  One that has not loaded the mm now may do so at once, with the old
+ * count.  So a later look cannot tell that it was asked.
+ */
+static bool must_ask(int n, void *info)
 {
+	struct change *change = info;
+	bool ret = has_loaded(n, change->mm);
+
+	if (!ret)
+		change->left_out = true;
+	return ret;
+}
+
+/* These two do nothing if the right has changed again: that change asks the CPUs itself. */
+static void allow_here(void *info)
+{
+	struct mm_struct *mm = ((struct change *)info)->mm;
+
 	if (!is_here(mm) || !perfctr_x86_rdpmc_allowed(mm))
 		return;
 	/* Clear what perf left, before user mode can see it, or note it as suspect. */
@@ -213,8 +235,10 @@ static void allow_here(void *mm)
 	perfctr_update_cr4(X86_CR4_PCE, 0);
 }
 
-static void forbid_here(void *mm)
+static void forbid_here(void *info)
 {
+	struct mm_struct *mm = ((struct change *)info)->mm;
+
 	if (!is_here(mm) || perfctr_x86_rdpmc_allowed(mm))
 		return;
 	trust_kernel_here();
@@ -445,20 +469,20 @@ static bool ask_cpus(struct mm_struct *mm)
 {
 	bool allowed = perfctr_x86_rdpmc_allowed(mm);
 	bool always = READ_ONCE(perfctr_x86_rdpmc_always);	/* one decision for all CPUs */
-	bool left_out = false;
+	struct change change = { .mm = mm };
 	unsigned int cpu;
 
 	if (PERFCTR_WRITES_CR4 && (allowed || !always))
-		on_each_cpu_cond_mask(has_loaded, allowed ? allow_here : forbid_here, mm, 1,
+		on_each_cpu_cond_mask(must_ask, allowed ? allow_here : forbid_here, &change, 1,
 				      mm_cpumask(mm));
 	for_each_cpu_and(cpu, mm_cpumask(mm), cpu_online_mask) {
 		if (!has_loaded(cpu, mm))
-			left_out = true;
+			change.left_out = true;
 		else if (must_leave(cpu, allowed, always) &&
 			 !(allowed && works_here(cpu, mm)))
 			request_switch(cpu, allowed);
 	}
-	return left_out;
+	return change.left_out;
 }
 
 /* ---- the second look ------------------------------------------------------- */
@@ -635,6 +659,7 @@ bool perfctr_x86_pce_is_suspect(void)
 
 void perfctr_x86_pce_follow(struct mm_struct *mm)
 {
+	struct change change = { .mm = mm };
 	bool allowed, alone;
 	unsigned int cpu;
 
@@ -647,7 +672,7 @@ void perfctr_x86_pce_follow(struct mm_struct *mm)
 	/* No memory: ask all, and let all leave the mm, whatever rdpmc is. */
 	allowed = perfctr_x86_rdpmc_allowed(mm);
 	if (PERFCTR_WRITES_CR4 && (allowed || !READ_ONCE(perfctr_x86_rdpmc_always)))
-		on_each_cpu_mask(mm_cpumask(mm), allowed ? allow_here : forbid_here, mm, 1);
+		on_each_cpu_mask(mm_cpumask(mm), allowed ? allow_here : forbid_here, &change, 1);
 	for_each_cpu_and(cpu, mm_cpumask(mm), cpu_online_mask) {
 		if (NEEDS_THREADS)
 			request_switch(cpu, allowed);
