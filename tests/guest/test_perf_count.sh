@@ -103,11 +103,11 @@ check "rows of top" "$(($(grep -c ' all ' "$tmp/out") >= 1))" 1
 # A rest of the time is no interval of its own, and no process has more than the time of its thread.
 sh -c 'while :; do :; done' &
 pid=$!
-VPERFCTR_BACKEND=perf run "rest" 0 top -p $pid -I 300 --timeout 315
+VPERFCTR_BACKEND=perf run "rest" 0 top -e task-clock -p $pid -I 300 --timeout 315
 check "intervals of top" "$(grep -c ' CPUs, ' "$tmp/out")" 1
-VPERFCTR_BACKEND=perf run "shorter than an interval" 0 top -p $pid -I 300 --timeout 30
+VPERFCTR_BACKEND=perf run "shorter than an interval" 0 top -e task-clock -p $pid -I 300 --timeout 30
 check "intervals of top in a moment" "$(grep -c ' CPUs, ' "$tmp/out")" 1
-VPERFCTR_BACKEND=perf run "intervals" 0 top -p $pid -I 300 --timeout 700
+VPERFCTR_BACKEND=perf run "intervals" 0 top -e task-clock -p $pid -I 300 --timeout 700
 check "rates above 1 CPU" "$(awk '/ CPUs, / && $2 > 1' "$tmp/out")" ""
 kill $pid
 wait $pid 2> /dev/null

@@ -148,7 +148,7 @@ if perfex stat --backend=perf -e cycles true > "$tmp/out" 2>&1 && [ "$(cat /proc
 fi
 
 # Standard output has the samples, and no text of the program.
-for way in "-o -" "-o /dev/stdout" "-a -o -"; do
+for way in "-o -" "-o /proc/self/fd/1" "-a -o -"; do
 	# shellcheck disable=SC2086
 	perfex record --backend=perf -e cpu-clock=100us $way sh -c "echo among the samples; exec $loads 20" > "$tmp/samples" 2> "$tmp/err"
 	check "status, record $way" $? 3
