@@ -767,18 +767,11 @@ static int sample_kernel(int fd, u64 period)
 static void take_signals(void *arg)
 {
 	struct sim_task *t = current->sim;
-	struct vperfctr_control control;
 	unsigned int i, cpu, signals;
-	struct vperfctr_ctr ctr;
 	int fd;
 
 	fd = must(sim_open(0, VPERFCTR_OPEN_CREAT));
-	sim_fill_control(&control, &ctr, 0);
-	control.nractrs = 0;
-	control.nrictrs = 1;
-	control.si_signo = SIGNAL;
-	ctr.ireset = -20;
-	must(user_ioctl(fd, VPERFCTR_CONTROL, &control));
+	must(sim_control_imode(fd, 20, SIGNAL));
 	for (i = 0; i < 4; i++) {
 		signals = t->received[SIGNAL];
 		while (t->received[SIGNAL] == signals)

@@ -53,7 +53,7 @@ static int control_nothing(int fd)
 }
 
 /* A control with a period, and a signal; or with a ring. */
-static int control_imode(int fd, u64 period, int sig)
+int sim_control_imode(int fd, u64 period, int sig)
 {
 	struct vperfctr_control control;
 	struct vperfctr_ctr ctr;
@@ -852,7 +852,7 @@ static void take_signals(void *arg)
 	int fd;
 
 	fd = must(open_thread(0, VPERFCTR_OPEN_CREAT));
-	must(control_imode(fd, PERIOD, SIGNAL));
+	must(sim_control_imode(fd, PERIOD, SIGNAL));
 	for (i = 0; i < 6; i++) {
 		signals = t->received[SIGNAL];
 		while (t->received[SIGNAL] == signals) {
@@ -893,7 +893,7 @@ static void take_signals_and_sleep(void *arg)
 	int fd;
 
 	fd = must(open_thread(0, VPERFCTR_OPEN_CREAT));
-	must(control_imode(fd, period, SIGNAL));
+	must(sim_control_imode(fd, period, SIGNAL));
 	put_task_struct(user_fork("reader", read_inherited, (void *)(long)fd));
 	for (i = 0; i < 6; i++) {
 		signals = t->received[SIGNAL];
@@ -926,7 +926,7 @@ static void take_signals_often(void *arg)
 		signals = t->received[SIGNAL];
 		before = t->executed;
 		/* It may overflow at any step of the next switches. */
-		must(control_imode(fd, 4 + sim_random(30), SIGNAL));
+		must(sim_control_imode(fd, 4 + sim_random(30), SIGNAL));
 		while (t->received[SIGNAL] == signals) {
 			user_sleep(sim_random(60));
 			work_until_signal(300, signals);
@@ -1010,7 +1010,7 @@ static void take_samples(void *arg)
 	must(user_ioctl(fd, VPERFCTR_RING, &ring));
 	vma = sim_must_map(fd, VPERFCTR_RING_OFFSET, ring.map_size);
 	page = vma->page;
-	must(control_imode(fd, PERIOD, 0));
+	must(sim_control_imode(fd, PERIOD, 0));
 	before = current->sim->executed;
 	for (i = 0; i < 70; i++)
 		user_work(10);
@@ -1491,7 +1491,7 @@ static void stay_held(void *arg)
 	int fd;
 
 	fd = must(open_thread(0, VPERFCTR_OPEN_CREAT));
-	must(control_imode(fd, PERIOD, SIGNAL));
+	must(sim_control_imode(fd, PERIOD, SIGNAL));
 	for (i = 0; i < 4; i++) {
 		signals = t->received[SIGNAL];
 		while (t->received[SIGNAL] == signals) {
@@ -2029,7 +2029,7 @@ static void try_everything(void *arg)
 		child = user_thread("child", child_works, (void *)1UL);
 		user_work(20);
 		read_counts(fd, &c, VPERFCTR_READ_MEMBERS);
-		control_imode(fd, PERIOD, SIGNAL);
+		sim_control_imode(fd, PERIOD, SIGNAL);
 		user_work(50);
 		user_ioctl(fd, VPERFCTR_IRESUME, NULL);
 		if (vma)

@@ -309,20 +309,13 @@ void sim_new_namespace(void)
 static void take_signals(void *arg)
 {
 	struct sim_task *t = current->sim;
-	struct vperfctr_control control;
 	unsigned int i, signals;
-	struct vperfctr_ctr ctr;
 	int fd;
 
 	if (arg)
 		user_set_user_namespace();
 	fd = must(sim_open(0, VPERFCTR_OPEN_CREAT));
-	sim_fill_control(&control, &ctr, 0);
-	control.nractrs = 0;
-	control.nrictrs = 1;
-	control.si_signo = SIGNAL;
-	ctr.ireset = -20;
-	must(user_ioctl(fd, VPERFCTR_CONTROL, &control));
+	must(sim_control_imode(fd, 20, SIGNAL));
 	for (i = 0; i < 4; i++) {
 		signals = t->received[SIGNAL];
 		while (t->received[SIGNAL] == signals) {

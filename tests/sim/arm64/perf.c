@@ -7,16 +7,9 @@
 
 #include "hardware.h"
 #include "scenarios.h"
+#include "shared.h"
 
 extern bool perfctr_perf_waits;		/* of claim.c */
-
-void perfctr_arm64_find_watchdog(void);
-bool perfctr_arm64_keeps_watchdog(void);
-bool perfctr_arm64_watchdog_may_begin(const struct pmu *pmu);
-void perfctr_arm64_watchdog_cpu_known(unsigned int cpu);
-bool perfctr_arm64_is_trigger(const struct perf_event *event);
-void perfctr_arm64_watchdog_settle(void);
-void perfctr_arm64_watchdog_end(void);
 
 static struct arm_pmu drivers[2];
 static u32 second;			/* the CPUs of the second driver */
