@@ -37,9 +37,6 @@ static struct cpumask passed;
 
 struct cpumask perfctr_failed_cpus;
 
-/* The CPUs that were offline when the counters were released, and may still hold something. */
-static struct cpumask lost;
-
 /* CPUs that have been inspected: perfctr_forbid_cpus is valid for them. */
 static struct cpumask inspected;
 
@@ -252,10 +249,8 @@ static void lose_offline_cpus(void)
 	unsigned int cpu;
 
 	for_each_cpu(cpu, &started) {
-		if (cpumask_test_cpu(cpu, cpu_online_mask))
-			continue;
-		lose_cpu(cpu);
-		cpumask_set_cpu(cpu, &lost);
+		if (!cpumask_test_cpu(cpu, cpu_online_mask))
+			lose_cpu(cpu);
 	}
 }
 
@@ -307,8 +302,6 @@ static int begin_this_cpu(unsigned int cpu)
 	cpumask_clear_cpu(cpu, &passed);
 	cpumask_clear_cpu(cpu, &perfctr_failed_cpus);
 	release_this_cpu(NULL);
-	if (cpumask_test_and_clear_cpu(cpu, &lost) && perfctr_driver->cpu_found)
-		perfctr_driver->cpu_found();
 	if (perfctr_reserved && READ_ONCE(prepares_all))
 		perfctr_prepare_here();
 	perfctr_tell_watcher(PERFCTR_CPU_ONLINE);

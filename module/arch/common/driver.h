@@ -115,8 +115,6 @@ struct perfctr_driver {
 	 * stop: clear all counters, restore what was saved.
 	 * forget: the registers were lost, clear them again.
 	 * lose: as stop, for an offline CPU, whose registers cannot be written; or NULL.
-	 * found: it is online again: stop those of its registers that still hold what they did.
-	 *	Others may have used the rest.  NULL: going offline clears them, or it is not done.
 	 * quiet: stop the counters for good, and disable each of them, because another
 	 *	kernel is about to run.  The counters keep their values.  NULL: not needed.
 	 *
@@ -126,7 +124,6 @@ struct perfctr_driver {
 	void (*cpu_stop)(void);
 	void (*cpu_forget)(void);
 	void (*cpu_lose)(unsigned int cpu);
-	void (*cpu_found)(void);
 	void (*cpu_quiet)(void);
 
 	/*

@@ -199,15 +199,6 @@ static void clear_cfg(u32 msr, u64 *saved)
 		perfctr_wrmsr_safe(msr, 0);
 }
 
-/* Restore a CFG register that is still clear. */
-static void restore_found_cfg(u32 msr, u64 *saved)
-{
-	u64 value;
-
-	if (*saved && !perfctr_rdmsr_safe(msr, &value) && !value)
-		perfctr_wrmsr_safe(msr, *saved);
-}
-
 static void restore_cfg(u32 msr, u64 *saved)
 {
 	if (*saved)
@@ -480,79 +471,6 @@ void perfctr_x86_pmc_cpu_lose(unsigned int n)
 	perfctr_x86_unmark_holder(n);
 }
 
-static void write_clear(u64 *cached, u32 msr, u64 keep)
-{
-	u64 value = *cached & keep;
-
-	if (*cached == value)
-		return;
-	WRITE_ONCE(*cached, value);
-	perfctr_wrmsr(msr, value);
-}
-
-/* Clear the counters that are still as we left them, with their selects. */
-static void clear_found(struct pmc_cpu *cpu, const struct vperfctr_info *kind)
-{
-	unsigned int i;
-	u64 now;
-
-	for (i = 0; i < PERFCTR_X86_MAX_PMC; i++) {
-		if (!(kind->pmc_mask & BIT_ULL(i)) || perfctr_rdmsr_safe(evntsel_msr(i), &now) ||
-		    now != cpu->evntsel[i])
-			continue;
-		write_clear(&cpu->evntsel[i], evntsel_msr(i), 0);
-		clear_counter(i);
-	}
-}
-
-/*
- * The same for fixed counters.  Their register is again what perf has last written, unless perf has
- * written it since: then a field that was not ours is zero because perf has left it so.
- */
-static void clear_found_fixed(struct pmc_cpu *cpu, const struct vperfctr_info *kind)
-{
-	unsigned int i;
-	u64 now, value, saved;
-
-	if (!kind->fixed_mask || perfctr_rdmsr_safe(pmu->fixed_ctrl, &now))
-		return;
-	value = now;
-	saved = now == cpu->fixed_ctrl ? cpu->saved_fixed_ctrl : 0;
-	for (i = 0; i < PERFCTR_X86_MAX_FIXED; i++) {
-		u64 field = FIXED_FIELDS(i);
-
-		if (!(kind->fixed_mask & BIT_ULL(i)) || (now ^ cpu->fixed_ctrl) & field)
-			continue;
-		value = (value & ~field) | (saved & field);
-		clear_counter(VPERFCTR_FIXED | i);
-	}
-	if (value != now)
-		perfctr_wrmsr(pmu->fixed_ctrl, value);
-}
-
-/*
- * Give back what this CPU still has of ours.  Going offline and coming back changes no register, a
- * sleep clears them, and perf may have used them since.  So only those change that hold what a
- * thread left.
- */
-void perfctr_x86_pmc_cpu_found(void)
-{
-	const struct vperfctr_info *kind = perfctr_kind_here();
-	struct pmc_cpu *cpu = this_cpu_ptr(&perfctr_x86_pmc_cpu);
-	u64 now;
-
-	if (!kind)
-		return;
-	clear_found(cpu, kind);
-	call_cfgs(cpu, restore_found_cfg);
-	if (!pmu->global_ctrl)
-		return;
-	clear_found_fixed(cpu, kind);
-	if (!perfctr_rdmsr_safe(pmu->global_ctrl, &now) && now == cpu->global_ctrl &&
-	    now != cpu->saved_global_ctrl)
-		perfctr_wrmsr(pmu->global_ctrl, cpu->saved_global_ctrl);
-}
-
 void perfctr_x86_pmc_cpu_forget(void)
 {
 	unfreeze();
@@ -580,6 +498,16 @@ void perfctr_x86_pmc_cpu_halt(void)
 		WRITE_ONCE(cpu->evntsel[i], 0);
 		perfctr_wrmsr(evntsel_msr(i), 0);
 	}
+}
+
+static void write_clear(u64 *cached, u32 msr, u64 keep)
+{
+	u64 value = *cached & keep;
+
+	if (*cached == value)
+		return;
+	WRITE_ONCE(*cached, value);
+	perfctr_wrmsr(msr, value);
 }
 
 /*

@@ -148,7 +148,6 @@ void perfctr_x86_pmc_release(void);
 int perfctr_x86_pmc_cpu_start(bool test);
 void perfctr_x86_pmc_cpu_stop(void);
 void perfctr_x86_pmc_cpu_lose(unsigned int cpu);
-void perfctr_x86_pmc_cpu_found(void);
 void perfctr_x86_pmc_cpu_forget(void);
 void perfctr_x86_pmc_cpu_halt(void);
 void perfctr_x86_pmc_cpu_quiet(void);
@@ -193,7 +192,6 @@ void perfctr_x86_pmc_user_ran(void);
 	.overflow	= perfctr_x86_pmc_overflow,		\
 	.end_stray	= perfctr_x86_pmc_end_stray,		\
 	.updates	= perfctr_x86_pmc_updates,		\
-	.cpu_found	= perfctr_x86_pmc_cpu_found,		\
 	.cpu_forget	= perfctr_x86_pmc_cpu_forget,		\
 	.cpu_halt	= perfctr_x86_pmc_cpu_halt,		\
 	.cpu_quiet	= perfctr_x86_pmc_cpu_quiet,		\
