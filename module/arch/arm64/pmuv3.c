@@ -98,7 +98,6 @@ static struct pmu_kind pmu_kind[PERFCTR_MAX_KINDS];
 
 static struct {
 	u64 pmcr;			/* its value while the counters are claimed */
-	u64 user;			/* see struct pmu_cpu */
 	bool is_wide;			/* event counters have 64 bits */
 	bool vhe;
 } pmu __ro_after_init;
@@ -265,7 +264,6 @@ static int pmuv3_probe(void)
 	 */
 	if (has_kept_events(&pmu_kind[0]) && perfctr_isolate)
 		info->features &= ~VPERFCTR_FEATURE_RDPMC;
-	pmu.user = USER_SW | USER_ER | (pmu_kind[0].kept && perfctr_isolate ? 0 : USER_CR);
 	info->nrkinds = 1;
 	info->tsc_khz = perfctr_tsc_khz();
 	info->pmc_width = pmu.is_wide ? 64 : 32;
@@ -840,7 +838,7 @@ static void clear_registers(struct pmu_cpu *cpu)
 	cpu->id = 0;
 	cpu->enabled = 0;
 	cpu->intr = 0;
-	cpu->user = pmu.user;
+	cpu->user = USER_SW | USER_ER | (kept && perfctr_isolate ? 0 : USER_CR);
 	cpu->dirty = false;
 	WRITE_ONCE(cpu->own.reader, NULL);
 	WRITE_ONCE(cpu->armed, NULL);
