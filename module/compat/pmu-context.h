@@ -24,11 +24,18 @@
 #define PERFCTR_EVENTS(context)		(&(context)->ctx)
 #endif
 
-/* True if the events of both PMUs that are scheduled on a CPU are counted together. */
+/*
+ * True if the events of both PMUs that are scheduled on a CPU are counted together.  From 6.15 on an
+ * event may have lost its PMU, which is NULL then.
+ */
 static inline bool perfctr_perf_shares(const struct pmu *one, const struct pmu *other,
 				       unsigned int cpu)
 {
+#if defined(PERFCTR_HAVE_PMU_CONTEXT_POINTERS) || defined(PERFCTR_HAVE_PMU_CONTEXTS)
+	return one == other;
+#else
 	return PERFCTR_PMU_CONTEXT(one, cpu) == PERFCTR_PMU_CONTEXT(other, cpu);
+#endif
 }
 
 /* Return the number of events that are scheduled on a CPU.  The PMU stays registered. */

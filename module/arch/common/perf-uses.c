@@ -166,7 +166,7 @@ void perfctr_perf_uses_exit(void)
 
 /* ---- uses ---------------------------------------------------------------------------- */
 
-/* True if a counter is left to the watchdog.  @idx is perf's number. */
+/* True if a counter is left to the watchdog, or to perf.  @idx is perf's number. */
 static bool is_kept(unsigned int cpu, int idx)
 {
 	u64 kept = perfctr_cpu_info.watchdog_pmc | perfctr_cpu_info.watchdog_fixed << 32;
