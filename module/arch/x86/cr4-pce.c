@@ -157,11 +157,13 @@ static bool has_loaded(int n, const struct mm_struct *mm)
 static bool runs_alone(const struct mm_struct *mm)
 {
 	struct task_struct *task;
-	unsigned int nr = 0, nr_seen = 0;
+	unsigned int nr = 0, nr_seen = 0, nr_users;
 	bool alone = true;
 
 	if (current->mm != mm)
 		return false;
+	nr_users = atomic_read(&mm->mm_users);
+	smp_rmb();	/* a user that is counted below and then ends has been counted here */
 	rcu_read_lock();
 	for_each_thread(current, task) {
 #ifdef CONFIG_SMP
@@ -175,7 +177,7 @@ static bool runs_alone(const struct mm_struct *mm)
 	rcu_read_unlock();
 	smp_rmb();	/* a thread that has run may have left the mm loaded: see has_loaded() */
 	/* Other processes, and the kernel, may use the same mm. */
-	return alone && nr == atomic_read(&mm->mm_users);
+	return alone && nr == nr_users && nr == atomic_read(&mm->mm_users);
 }
 
 /* ---- where CR4 can be written -------------------------------------------- */
