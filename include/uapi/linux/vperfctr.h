@@ -1273,8 +1273,8 @@ struct vperfctr_cpu {
  * Errors:
  *
  *	EINVAL	the size is not one page, the offset is not 0, or MAP_PRIVATE
- *	EACCES, EPERM	PROT_WRITE or PROT_EXEC.  With the personality
- *		READ_IMPLIES_EXEC the mapping is made, but is not executable
+ *	EACCES, EPERM	PROT_WRITE or PROT_EXEC.  PROT_READ is enough for
+ *		programs with READ_IMPLIES_EXEC: their mapping is not executable
  *	ENOMEM	there is no memory
  *
  * A mapping by the owner's process lets that process (all of its threads, but
