@@ -25,8 +25,8 @@
 #endif
 
 /*
- * True if the events of both PMUs that are scheduled on a CPU are counted together.  From 6.15 on an
- * event may have lost its PMU, which is NULL then.
+ * True if the events of both PMUs that are scheduled on a CPU are counted together.  From 6.15 on,
+ * an event may have lost its PMU, which is NULL then.
  */
 static inline bool perfctr_perf_shares(const struct pmu *one, const struct pmu *other,
 				       unsigned int cpu)
