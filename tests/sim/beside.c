@@ -818,6 +818,73 @@ void sim_beside_leavers(void)
 	user_wait(sim_process("attaches", 1000, attach_beside_leavers, NULL));
 }
 
+/* ---- the last place among a thread's states ---------------------------------------------------- */
+
+static unsigned int nr_last;
+
+/* A state has been opened in the last place, and is closed. */
+static void use_last_state(int fd)
+{
+	nr_last++;
+	user_work(sim_random(5));
+	sim_require(nr_last == 1, "a thread has %u states", VPERFCTR_MAX_STATES - 1 + nr_last);
+	nr_last--;
+	user_close(fd);
+}
+
+/* Both the thread and a monitor open one state more, and there is one place. */
+static void open_last_state(void *arg)
+{
+	unsigned int i;
+	long fd;
+
+	for (i = 0; i < VPERFCTR_MAX_STATES - 1; i++)
+		open_observer(VPERFCTR_OPEN_TRANSIENT);
+	WRITE_ONCE(counted_is_ready, true);
+	for (i = 0; i < 50 || !READ_ONCE(counted_may_end); i++) {
+		fd = sim_open(0, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_OBSERVER | VPERFCTR_OPEN_TRANSIENT);
+		sim_require(fd >= 0 || fd == -EMLINK || sim_failures.alloc, "OPEN: %ld", fd);
+		if (fd >= 0)
+			use_last_state(fd);
+	}
+	(void)arg;
+}
+
+static void attach_last_state(void *arg)
+{
+	struct vperfctr_attach req;
+	struct vperfctr_control header;
+	struct vperfctr_ctr ctr;
+	int mem_fd;
+	unsigned int i;
+	long fd;
+
+	sim_fill_control(&header, &ctr, VPERFCTR_CONTROL_INHERIT);
+	while (!READ_ONCE(counted_is_ready))
+		user_work(5);
+	mem_fd = user_open_mem(counted);
+	for (i = 0; i < 50; i++) {
+		req = (struct vperfctr_attach){
+			.size = sizeof(req), .tid = counted->pid, .mem_fd = mem_fd,
+			.control = (unsigned long)&header, .flags = VPERFCTR_ATTACH_OBSERVER,
+		};
+		fd = user_device_ioctl(VPERFCTR_ATTACH, &req);
+		sim_require(fd >= 0 || fd == -EMLINK || sim_failures.alloc, "ATTACH: %ld", fd);
+		if (fd >= 0)
+			use_last_state(fd);
+	}
+	WRITE_ONCE(counted_may_end, true);
+	user_wait(counted);
+	(void)arg;
+}
+
+void sim_beside_last(void)
+{
+	*sim_param_max_stops_per_second = 0;
+	counted = sim_process("has states", 1000, open_last_state, NULL);
+	user_wait(sim_process("attaches", 1000, attach_last_state, NULL));
+}
+
 /* ---- threads that start while ATTACH makes room to note them ---------------------------------- */
 
 /* ATTACH makes room for 8 threads more than it has counted. */

@@ -2389,6 +2389,7 @@ const struct scenario sim_scenarios[] = {
 	{ "beside_compete", sim_beside_compete, 3 },
 	{ "beside_users", sim_beside_users, 3 },
 	{ "beside_leavers", sim_beside_leavers, 3 },
+	{ "beside_last", sim_beside_last, 2 },
 	{ "attach_beyond_room", sim_attach_beyond_room, 3 },
 	{ "attach_unlinked", sim_attach_unlinked, 3 },
 	{ "beside_clock", sim_beside_clock, 2 },

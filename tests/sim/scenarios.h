@@ -126,6 +126,7 @@ void sim_beside_suspend(void);
 void sim_beside_attach(void);
 void sim_beside_users(void);
 void sim_beside_leavers(void);
+void sim_beside_last(void);
 void sim_attach_beyond_room(void);
 void sim_attach_unlinked(void);
 void sim_beside_compete(void);
