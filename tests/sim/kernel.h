@@ -551,7 +551,11 @@ int stop_machine(int (*func)(void *), void *arg, const struct cpumask *cpus);
 void cpus_read_lock(void);
 void cpus_read_unlock(void);
 
-enum cpuhp_state { CPUHP_BP_PREPARE_DYN = 100, CPUHP_AP_ONLINE_DYN = 200 };
+enum cpuhp_state {
+	CPUHP_BP_PREPARE_DYN	= 100,
+	CPUHP_AP_PERF_ARM_STARTING = 150,
+	CPUHP_AP_ONLINE_DYN	= 200,
+};
 int cpuhp_setup_state(enum cpuhp_state state, const char *name,
 		      int (*startup)(unsigned int cpu), int (*teardown)(unsigned int cpu));
 void cpuhp_remove_state(enum cpuhp_state state);
@@ -1195,7 +1199,7 @@ void misc_deregister(struct miscdevice *misc);
 
 /* For the models of the registers in tests/unit. */
 #define fake_cpu			sim_cpu
-extern bool fake_online[NR_CPUS];
+extern bool fake_online[NR_CPUS], fake_dying;	/* in the last callback of a CPU */
 #define fake_in_nmi			sim_is_in_nmi()
 bool sim_is_in_nmi(void);
 #define ck_abort_msg(...)		sim_fail(__VA_ARGS__)

@@ -18,7 +18,7 @@
 struct sim_cpu sim_cpus[NR_CPUS];
 unsigned int nr_cpu_ids, sim_cpu;
 struct cpumask sim_online_mask, sim_possible_mask;
-bool fake_online[NR_CPUS];
+bool fake_online[NR_CPUS], fake_dying;
 struct task_struct *sim_tasks;
 struct sim_task *sim_unparked;
 u64 sim_steps;
@@ -2175,7 +2175,8 @@ static void idle(void *arg)
 			sim_schedule();
 			continue;
 		}
-		sim_idle();
+		if (fake_online[sim_cpu])
+			sim_idle();
 		sim_wait(has_work, sim_this_cpu());
 	}
 	(void)arg;
@@ -2305,10 +2306,40 @@ static void idle_task_exit(unsigned int n)
 	mmdrop(mm);
 }
 
+/*
+ * The last thread of a CPU: the kernel's stopper.  A real CPU executes the interrupts that are pending
+ * after it has left the mask of those that are online; here, before.
+ */
+static void take_down(void *arg)
+{
+	struct sim_cpu *cpu = sim_this_cpu();
+
+	preempt_disable();
+	local_irq_disable();
+	while (cpu->calls || cpu->works || sim_pmi_pending(sim_cpu)) {
+		local_irq_enable();
+		sim_step("a CPU goes offline", __FILE__, __LINE__);
+		local_irq_disable();
+	}
+	fake_online[sim_cpu] = false;
+	sim_online_mask.bits[SIM_WORD(sim_cpu)] &= ~BIT(SIM_BIT(sim_cpu));
+	fake_dying = true;
+	if (sim_cpuhp_dying)
+		sim_require(!sim_cpuhp_dying(sim_cpu), "the last callback failed");
+	fake_dying = false;
+	sim_check_offline(sim_cpu);
+	*(bool *)arg = true;
+	local_irq_enable();
+	preempt_enable();
+	sim_wake_up(arg);
+	sim_kthread_exit();
+}
+
 /* The order is that of the kernel: inactive, callbacks, kernel threads, empty, off. */
 void sim_cpu_down(unsigned int n)
 {
 	struct sim_cpu *cpu = &sim_cpus[n];
+	bool is_down = false;
 
 	sim_cpus_write_lock();
 	sim_tell("takes CPU %u offline", n);
@@ -2322,8 +2353,9 @@ void sim_cpu_down(unsigned int n)
 		sim_sleep_on(NULL, now + 1000);
 	} while (sim_cpu == n || !only_idle(n) || cpu->calls || cpu->works || !cpu->wait || cpu->irqs_off ||
 		 cpu->in_irq || sim_pmi_pending(n));
-	fake_online[n] = false;
-	sim_online_mask.bits[SIM_WORD(n)] &= ~BIT(SIM_BIT(n));
+	sim_kthread("stopper", take_down, &is_down, n, 2);
+	while (!is_down || !only_idle(n) || !cpu->wait)
+		sim_sleep_on(&is_down, now + 1000);
 	cpu->nmi_at = 0;
 	cpu->curr = NULL;	/* executes nothing */
 	idle_task_exit(n);

@@ -900,6 +900,7 @@ void put_cred(const struct cred *cred)
 /* ---- CPU hotplug, seen by the module --------------------------------------------------------- */
 
 int (*sim_cpuhp_startup)(unsigned int cpu), (*sim_cpuhp_teardown)(unsigned int cpu);
+int (*sim_cpuhp_dying)(unsigned int cpu);	/* called with interrupts disabled */
 int (*sim_cpuhp_dead)(unsigned int cpu);	/* called on another CPU */
 
 static unsigned int hotplug_readers;
@@ -967,6 +968,11 @@ int cpuhp_setup_state(enum cpuhp_state state, const char *name,
 		sim_cpuhp_dead = teardown;
 		return CPUHP_BP_PREPARE_DYN + 1;
 	}
+	if (state == CPUHP_AP_PERF_ARM_STARTING) {
+		sim_require(name && !startup && !sim_cpuhp_dying, "a wrong callback, or no name");
+		sim_cpuhp_dying = teardown;
+		return 0;
+	}
 	sim_require(state == CPUHP_AP_ONLINE_DYN && name, "a wrong hotplug state, or no name");
 	cpus_read_lock();
 	err = call_on_all(startup);
@@ -984,6 +990,9 @@ void cpuhp_remove_state_nocalls(enum cpuhp_state state)
 	if (state == CPUHP_BP_PREPARE_DYN + 1) {
 		sim_require(sim_cpuhp_dead, "a hotplug state that was not set up");
 		sim_cpuhp_dead = NULL;
+	} else if (state == CPUHP_AP_PERF_ARM_STARTING) {
+		sim_require(sim_cpuhp_dying, "a hotplug state that was not set up");
+		sim_cpuhp_dying = NULL;
 	} else {
 		sim_require(sim_cpuhp_startup, "a hotplug state that was not set up");
 		sim_cpuhp_startup = NULL;
@@ -1322,7 +1331,7 @@ static void check_unloaded(void)
 
 	rcu_barrier();
 	sim_require(!sim_notifiers_on, "the notifiers' key is left on");
-	sim_require(!sim_cpuhp_startup && !sim_cpuhp_dead && !syscore && !smpboot && !sim_device &&
+	sim_require(!sim_cpuhp_startup && !sim_cpuhp_dying && !sim_cpuhp_dead && !syscore && !smpboot && !sim_device &&
 		    !sim_tp_exec.func && !sim_tp_fork.func && !sim_tp_exit.func &&
 		    !sim_tp_rename.func && !sim_tp_switch.func && !the_probe,
 		    "something is left registered");

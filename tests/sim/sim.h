@@ -312,7 +312,7 @@ extern struct tracepoint sim_tp_exec, sim_tp_fork, sim_tp_exit, sim_tp_rename, s
 void sim_tell_mapping(struct vm_area_struct *vma);
 extern const struct file_operations *sim_device;
 extern int (*sim_cpuhp_startup)(unsigned int cpu), (*sim_cpuhp_teardown)(unsigned int cpu);
-extern int (*sim_cpuhp_dead)(unsigned int cpu);
+extern int (*sim_cpuhp_dying)(unsigned int cpu), (*sim_cpuhp_dead)(unsigned int cpu);
 extern unsigned int sim_nr_creds, sim_nr_mms, sim_nr_files, sim_nr_user_tasks;
 void sim_kernel_boot(void);
 void sim_start_init(void);
@@ -341,6 +341,7 @@ bool sim_is_hardware_reserved(void);
 void sim_run_instructions(u64 n, bool kernel);
 bool sim_counts(void);			/* a counter of this CPU is enabled */
 void sim_reset_registers(unsigned int cpu);
+void sim_check_offline(unsigned int cpu);
 void sim_follow_mm(struct mm_struct *mm);	/* this CPU has switched to another mm */
 void sim_begin_cpu(unsigned int cpu);	/* what the kernel does before the callbacks */
 void sim_sleep_here(void);		/* this CPU loses its registers */

@@ -22,7 +22,7 @@
 
 const struct perfctr_driver *perfctr_driver;
 
-static enum cpuhp_state dead_state, online_state;
+static enum cpuhp_state last_state, online_state;
 
 bool perfctr_reserved;
 
@@ -158,8 +158,6 @@ static void lose_cpu(unsigned int cpu)
 		perfctr_driver->cpu_lose(cpu);
 	if (perfctr_driver->unclaim)
 		perfctr_driver->unclaim(cpu);
-	if (perfctr_arch.cpu_lost)
-		perfctr_arch.cpu_lost(cpu);
 }
 
 /*
@@ -239,21 +237,6 @@ int perfctr_cpu_prepare(void)
 	return err == -ENODEV ? 0 : err;
 }
 
-/*
- * Forget the CPUs that are offline, and that a thread prepared as it left them.  When they
- * come online, they are perf's.  perfctr_prepare_here() may have the bit of one that is online
- * set for a moment.
- */
-static void lose_offline_cpus(void)
-{
-	unsigned int cpu;
-
-	for_each_cpu(cpu, &started) {
-		if (!cpumask_test_cpu(cpu, cpu_online_mask))
-			lose_cpu(cpu);
-	}
-}
-
 void perfctr_cpu_release(void)
 {
 	cpus_read_lock();
@@ -262,9 +245,8 @@ void perfctr_cpu_release(void)
 	WRITE_ONCE(prepares_all, false);
 	/* Pairs with perfctr_prepare_here(). */
 	smp_store_mb(perfctr_reserved, false);
-	/* Without an interrupt if only this CPU was prepared. */
+	/* Without an interrupt if only this CPU was prepared.  One that is offline is not prepared. */
 	on_each_cpu_mask(&started, release_this_cpu, NULL, 1);
-	lose_offline_cpus();
 	if (perfctr_driver->release)
 		perfctr_driver->release();
 	if (perfctr_driver->reserve)
@@ -286,8 +268,8 @@ static void inspect_cpu(unsigned int cpu)
 /*
  * The hotplug callbacks.  The first runs before user threads run on the CPU, the second
  * once the scheduler moves them away.  A thread that has not left yet may prepare the CPU
- * and load its control once more.  It is counted right, and release_dead_cpu() or the first
- * callback gives the CPU back.  Before 5.11 such a thread may even keep running for a while.
+ * and load its control once more.  It is counted right, and the third or fourth callback
+ * gives the CPU back.  Before 5.11 such a thread may even keep running for a while.
  *
  * Context: The CPU concerned.
  */
@@ -313,19 +295,27 @@ static int leave_this_cpu(unsigned int cpu)
 {
 	unsigned long flags;
 
-	if (perfctr_arch.cpu_goes)
-		perfctr_arch.cpu_goes(cpu);
 	local_irq_save(flags);
 	perfctr_tell_watcher(PERFCTR_CPU_OFFLINE);
-	if (perfctr_arch.stops_early)
+	if (perfctr_arch.dying)
 		release_this_cpu(NULL);
 	local_irq_restore(flags);
 	return 0;
 }
 
 /*
- * Release a CPU that has gone offline.  Threads that have yet to migrate off the CPU count
- * there until then.
+ * Give back a CPU that a thread has prepared as it left.
+ *
+ * Context: The CPU concerned, which executes nothing else any more; interrupts disabled.
+ */
+static int release_dying_cpu(unsigned int cpu)
+{
+	release_this_cpu(NULL);
+	return 0;
+}
+
+/*
+ * Where there is no such callback, release a CPU that has gone offline.
  *
  * Context: On another CPU.
  */
@@ -429,15 +419,17 @@ static int choose_driver(void)
 
 static int follow_cpus(void)
 {
+	enum cpuhp_state dying = perfctr_arch.dying;
 	int err;
 
-	if (!perfctr_arch.stops_early) {
+	if (dying)
+		err = cpuhp_setup_state(dying, "vperfctr:dying", NULL, release_dying_cpu);
+	else
 		err = cpuhp_setup_state(CPUHP_BP_PREPARE_DYN, "vperfctr:dead", NULL,
 					release_dead_cpu);
-		if (err < 0)
-			return err;
-		dead_state = err;
-	}
+	if (err < 0)
+		return err;
+	last_state = dying ?: err;
 	err = cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "vperfctr:online", begin_this_cpu,
 				leave_this_cpu);
 	if (err < 0)
@@ -454,8 +446,7 @@ static int follow_cpus(void)
 no_cpu_pm:
 	cpuhp_remove_state_nocalls(online_state);
 no_online:
-	if (!perfctr_arch.stops_early)
-		cpuhp_remove_state_nocalls(dead_state);
+	cpuhp_remove_state_nocalls(last_state);
 	return err;
 }
 
@@ -465,8 +456,7 @@ static void follow_no_more(void)
 		unregister_reboot_notifier(&shutdown_notifier);
 	cpu_pm_unregister_notifier(&cpu_pm_nb);
 	cpuhp_remove_state_nocalls(online_state);
-	if (!perfctr_arch.stops_early)
-		cpuhp_remove_state_nocalls(dead_state);
+	cpuhp_remove_state_nocalls(last_state);
 }
 
 void perfctr_cpu_switching(bool on)

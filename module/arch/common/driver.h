@@ -201,10 +201,13 @@ struct perfctr_arch {
 	unsigned int nr_drivers;
 
 	/*
-	 * True if a CPU is stopped when the scheduler has begun to move threads away, while its
-	 * registers can still be given back; else it is lost when it is offline.
+	 * Where a CPU keeps its registers while it is offline: a hotplug state of another
+	 * architecture, which the kernel does not use here, and whose teardown is among the last
+	 * steps of a CPU, when no thread runs there any more.  The CPU is stopped then, and also
+	 * when the scheduler has begun to move threads away, before perf and the NMI watchdog leave
+	 * it.  0: the CPU is lost when it is offline.
 	 */
-	bool stops_early;
+	enum cpuhp_state dying;
 
 	/*
 	 * The module.  May sleep.
@@ -229,17 +232,15 @@ struct perfctr_arch {
 	 */
 	bool (*can_count)(void);
 
-	/* A CPU comes online, or goes offline, before the service knows.  May sleep. */
+	/* A CPU comes online, before the service knows.  May sleep. */
 	void (*cpu_comes)(unsigned int cpu);
-	void (*cpu_goes)(unsigned int cpu);
 
 	/*
-	 * After cpu_start, cpu_stop or cpu_quiet, and cpu_lose of the driver; before the CPU
-	 * sleeps with the system, and after cpu_forget.  Interrupts disabled, except for lost.
+	 * After cpu_start, cpu_stop or cpu_quiet of the driver; before the CPU sleeps with the
+	 * system, and after cpu_forget.  Interrupts disabled.
 	 */
 	void (*cpu_started)(void);
 	void (*cpu_stopped)(void);
-	void (*cpu_lost)(unsigned int cpu);
 	void (*cpu_sleeps)(void);
 	void (*cpu_woke)(void);
 

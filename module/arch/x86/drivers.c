@@ -29,8 +29,7 @@ static const struct perfctr_driver *const drivers[] = {
 
 /*
  * The CPUs on which counters may have been loaded since they were last cleared, so that
- * others need not be looked at.  A CPU's own bit, changed on it with interrupts disabled, or
- * while it is offline.
+ * others need not be looked at.  A CPU's own bit, changed on it with interrupts disabled.
  */
 static struct cpumask holders;
 
@@ -85,7 +84,6 @@ static void force_switch_on_siblings(unsigned int cpu)
 
 static void begin_x86_cpu(unsigned int cpu)
 {
-	perfctr_x86_cpu_stays(cpu);
 	perfctr_learn_kind(cpu);
 	admit_this_cpu(cpu);
 	force_switch_on_siblings(cpu);
@@ -100,9 +98,9 @@ bool perfctr_x86_mark_holder(void)
 	return !cpumask_test_cpu(cpu, &perfctr_failed_cpus);
 }
 
-void perfctr_x86_unmark_holder(unsigned int cpu)
+void perfctr_x86_unmark_holder(void)
 {
-	cpumask_clear_cpu(cpu, &holders);
+	cpumask_clear_cpu(smp_processor_id(), &holders);
 }
 
 static bool others_hold(void)
@@ -189,7 +187,7 @@ static bool user_reads(void)
 const struct perfctr_arch perfctr_arch = {
 	.drivers	= drivers,
 	.nr_drivers	= ARRAY_SIZE(drivers),
-	.stops_early	= true,
+	.dying		= CPUHP_AP_PERF_ARM_STARTING,
 	.init		= init_x86,
 	.exit		= exit_x86,
 	.ended		= perfctr_x86_rdpmc_exit,
@@ -197,10 +195,8 @@ const struct perfctr_arch perfctr_arch = {
 	.unreserve	= perfctr_x86_rdpmc_end,
 	.can_count	= can_count_here,
 	.cpu_comes	= begin_x86_cpu,
-	.cpu_goes	= perfctr_x86_cpu_leaves,
 	.cpu_started	= perfctr_x86_pmi_start,
 	.cpu_stopped	= perfctr_x86_pmi_stop,
-	.cpu_lost	= perfctr_x86_pmi_lose,
 	.cpu_sleeps	= perfctr_x86_pmi_sleep,
 	.cpu_woke	= perfctr_x86_pmi_forget,
 	.user_reads	= user_reads,

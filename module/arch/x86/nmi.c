@@ -203,11 +203,6 @@ void perfctr_x86_pmi_stop(void)
 	perfctr_write_lvtpc(pmi->saved);
 }
 
-void perfctr_x86_pmi_lose(unsigned int cpu)
-{
-	WRITE_ONCE(per_cpu_ptr(&pmi_cpu, cpu)->ready, false);
-}
-
 /* Do not take a masked LVTPC for an overflow any more: the kernel masks it before suspend. */
 void perfctr_x86_pmi_sleep(void)
 {

@@ -70,7 +70,7 @@ static void (*their_del)(struct perf_event *event, int flags);
 /* True while the counters are reserved, on all CPUs but the forbidden ones. */
 static bool is_reserved;
 
-/* True if this CPU is claimed.  Written on that CPU, or while it is offline. */
+/* True if this CPU is claimed.  Written on that CPU. */
 static DEFINE_PER_CPU(bool, is_claimed);
 
 /* ---- replacements of perf's functions --------------------------------------- */
@@ -575,9 +575,4 @@ void perfctr_x86_perf_unclaim(void)
 	this_cpu_write(is_claimed, false);
 	if (nr_pmus && is_disabled_by_claim())
 		their_enable(pmus[0]);
-}
-
-void perfctr_x86_perf_lose(unsigned int cpu)
-{
-	per_cpu(is_claimed, cpu) = false;
 }

@@ -54,9 +54,3 @@ void perfctr_x86_claim_stop(void)
 	perfctr_x86_pmc_cpu_stop();
 	perfctr_x86_perf_unclaim();
 }
-
-void perfctr_x86_claim_lose(unsigned int cpu)
-{
-	perfctr_x86_pmc_cpu_lose(cpu);
-	perfctr_x86_perf_lose(cpu);
-}

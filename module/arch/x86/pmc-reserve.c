@@ -455,20 +455,8 @@ void perfctr_x86_pmc_cpu_stop(void)
 
 	WRITE_ONCE(cpu->ready, 0);
 	clear_registers(cpu);
-	perfctr_x86_unmark_holder(smp_processor_id());
+	perfctr_x86_unmark_holder();
 	give_back(cpu);
-}
-
-void perfctr_x86_pmc_cpu_lose(unsigned int n)
-{
-	struct pmc_cpu *cpu = per_cpu_ptr(&perfctr_x86_pmc_cpu, n);
-
-	WRITE_ONCE(cpu->ready, 0);
-	cpu->id = 0;
-	WRITE_ONCE(cpu->loaded, 0);
-	WRITE_ONCE(cpu->armed, NULL);
-	WRITE_ONCE(cpu->running, NULL);
-	perfctr_x86_unmark_holder(n);
 }
 
 void perfctr_x86_pmc_cpu_forget(void)
@@ -568,7 +556,7 @@ void perfctr_x86_pmc_cpu_scrub(void)
 	cpu->id = 0;
 	WRITE_ONCE(cpu->loaded, 0);
 	WRITE_ONCE(cpu->ready, PMC_PREPARED);
-	perfctr_x86_unmark_holder(smp_processor_id());
+	perfctr_x86_unmark_holder();
 	if (!state)
 		return;
 	perfctr_x86_pmc_resume(state);

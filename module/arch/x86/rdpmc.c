@@ -178,40 +178,6 @@ static void raise_level(void)
 	lower_later();
 }
 
-/*
- * CPUs that begin to go offline.  A thread that has not left such a CPU may count there once more
- * after its counters were given back.  Nothing stops what it would leave running.
- */
-static struct cpumask leaving;
-
-void perfctr_x86_cpu_leaves(unsigned int cpu)
-{
-	if (!perfctr_isolate)
-		return;
-	mutex_lock(&level_mutex);
-	cpumask_set_cpu(cpu, &leaving);
-	set_level(max_t(unsigned int, 1, perfctr_x86_watch.watchers));
-	mutex_unlock(&level_mutex);
-	lower_later();
-}
-
-void perfctr_x86_cpu_stays(unsigned int cpu)
-{
-	cpumask_clear_cpu(cpu, &leaving);
-}
-
-/* True if a CPU in `leaving` is still online.  Remove the others: no thread runs there. */
-static bool any_leaves(void)
-{
-	unsigned int cpu;
-
-	for_each_cpu(cpu, &leaving) {
-		if (!cpumask_test_cpu(cpu, cpu_online_mask))
-			cpumask_clear_cpu(cpu, &leaving);
-	}
-	return !cpumask_empty(&leaving);
-}
-
 /* Lower the level once a second without an unmapping has passed. */
 static void lower_level(struct work_struct *work)
 {
@@ -227,13 +193,10 @@ static void lower_level(struct work_struct *work)
 	} else {
 		/* Pairs with perfctr_mm_added(): it sees this, or its count is seen here. */
 		smp_store_mb(settled, false);
-		set_level(min_t(unsigned int, perfctr_x86_watch.watchers,
-				max_t(unsigned int, atomic_read(&nr_mms), any_leaves())));
+		set_level(min_t(unsigned int, perfctr_x86_watch.watchers, atomic_read(&nr_mms)));
 		/* Pairs with perfctr_mm_added(): the level comes first. */
 		smp_store_release(&settled, perfctr_x86_watch.watchers > 1);
 		interruptions = 0;
-		if (any_leaves())
-			queue_delayed_work(system_dfl_wq, &lower_work, HZ);
 	}
 	mutex_unlock(&level_mutex);
 }

@@ -147,7 +147,6 @@ void perfctr_x86_report_busy(void);	/* in the log: the counters cannot be taken 
 void perfctr_x86_pmc_release(void);
 int perfctr_x86_pmc_cpu_start(bool test);
 void perfctr_x86_pmc_cpu_stop(void);
-void perfctr_x86_pmc_cpu_lose(unsigned int cpu);
 void perfctr_x86_pmc_cpu_forget(void);
 void perfctr_x86_pmc_cpu_halt(void);
 void perfctr_x86_pmc_cpu_quiet(void);
@@ -203,8 +202,7 @@ void perfctr_x86_pmc_user_ran(void);
 	.reserve	= perfctr_x86_pmc_reserve,		\
 	.release	= perfctr_x86_pmc_release,		\
 	.cpu_start	= perfctr_x86_pmc_cpu_start,		\
-	.cpu_stop	= perfctr_x86_pmc_cpu_stop,		\
-	.cpu_lose	= perfctr_x86_pmc_cpu_lose
+	.cpu_stop	= perfctr_x86_pmc_cpu_stop
 
 /* Operations of a driver that claims the counters from perf: see perf-claim.c, pmc-claim.c. */
 #define PERFCTR_X86_CLAIM					\
@@ -215,13 +213,11 @@ void perfctr_x86_pmc_user_ran(void);
 	.settle		= perfctr_x86_perf_settle,		\
 	.cpu_start	= perfctr_x86_claim_start,		\
 	.cpu_stop	= perfctr_x86_claim_stop,		\
-	.cpu_lose	= perfctr_x86_claim_lose,		\
 	.repair		= perfctr_x86_pmc_repair,		\
 	.shares_lvtpc	= true
 
 int perfctr_x86_claim_start(bool test);
 void perfctr_x86_claim_stop(void);
-void perfctr_x86_claim_lose(unsigned int cpu);
 
 /*
  * pmc-claim.c: leave counters, as bits of the global registers, to the NMI watchdog.
@@ -280,7 +276,6 @@ perfctr_probe_kind perfctr_intel_probe_kind;
  * reserve, release, settle: as in struct perfctr_driver.
  * claim, unclaim: of this CPU, while all are reserved; interrupts disabled.  claim fails
  *	if perf uses its counters.
- * lose: of a CPU that is offline.
  *
  * pmu: return one of the PMUs that have been found, or NULL if there are fewer.
  * is_reserved: true while the counters are reserved, or about to be; perf waits.
@@ -297,7 +292,6 @@ void perfctr_x86_perf_settle(void);
 void perfctr_x86_perf_release(void);
 bool perfctr_x86_perf_claim(void);
 void perfctr_x86_perf_unclaim(void);
-void perfctr_x86_perf_lose(unsigned int cpu);
 struct pmu *perfctr_x86_perf_pmu(unsigned int i);
 bool perfctr_x86_perf_is_reserved(void);
 
@@ -413,10 +407,10 @@ int perfctr_x86_selftest(const struct vperfctr_info *kind);
  *	Return: false if the CPU has failed.
  * unmark: they have been cleared.
  *
- * Context: On the CPU concerned, interrupts disabled; unmark: or it is offline.
+ * Context: On the CPU concerned, interrupts disabled.
  */
 bool perfctr_x86_mark_holder(void);
-void perfctr_x86_unmark_holder(unsigned int cpu);
+void perfctr_x86_unmark_holder(void);
 
 /*
  * Run cpu_scrub on the CPUs that were marked.  The others cost nothing.
@@ -430,7 +424,6 @@ bool perfctr_x86_scrub(void);
  *
  * init, exit: of the module.  Return: 0, or an errno.
  * start, stop: of this CPU, together with its registers.
- * lose: of an offline CPU.
  * sleep, forget: before and after this CPU has slept with the system.
  *
  * Context: Interrupts disabled, except init and exit, which may sleep.
@@ -439,7 +432,6 @@ int perfctr_x86_pmi_init(void);
 void perfctr_x86_pmi_exit(void);
 void perfctr_x86_pmi_start(void);
 void perfctr_x86_pmi_stop(void);
-void perfctr_x86_pmi_lose(unsigned int cpu);
 void perfctr_x86_pmi_sleep(void);
 void perfctr_x86_pmi_forget(void);
 
@@ -479,15 +471,6 @@ void perfctr_x86_rdpmc_exit(void);
  * suspends clear from here on.  May be called in an NMI.
  */
 void perfctr_x86_forgotten(void);
-
-/*
- * A CPU begins to go offline, and all suspends stop their counters until it is offline; or it
- * stays, or has come back.
- *
- * Context: hotplug callbacks; may sleep.
- */
-void perfctr_x86_cpu_leaves(unsigned int cpu);
-void perfctr_x86_cpu_stays(unsigned int cpu);
 
 /* True if a thread withdraws a process's right and has not asked all CPUs concerned. */
 bool perfctr_x86_is_withdrawing(void);

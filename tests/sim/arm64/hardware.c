@@ -115,6 +115,12 @@ void sim_reset_registers(unsigned int cpu)
 	sim_cpu = here;
 }
 
+/* Going offline clears them. */
+void sim_check_offline(unsigned int cpu)
+{
+	(void)cpu;
+}
+
 /* perf has registered its notifier before the module. */
 void sim_sleep_here(void)
 {

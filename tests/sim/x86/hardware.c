@@ -284,9 +284,24 @@ bool sim_counts(void)
 	return model_counting(&model.cpu[sim_cpu]);
 }
 
+/* A CPU that comes back gets an INIT, which changes no register of the counters, but masks LVTPC. */
 void sim_reset_registers(unsigned int cpu)
 {
-	model_cpu_reset(cpu);
+	model.cpu[cpu].lvtpc = sim_processor.perf ? APIC_DM_NMI : APIC_LVT_MASKED;
+}
+
+/* Nothing clears the registers of a CPU while it is offline. */
+void sim_check_offline(unsigned int cpu)
+{
+	const struct model_cpu *c = &model.cpu[cpu];
+	u64 used = c->fixed_ctrl;
+	unsigned int i;
+
+	for (i = 0; i < MODEL_MAX_PMCS; i++)
+		used |= c->evntsel[i] | c->pmc[i];
+	for (i = 0; i < MODEL_MAX_FIXED; i++)
+		used |= c->fixed[i];
+	sim_require(sim_processor.perf || !used, "CPU %u is offline, and still has counters in use", cpu);
 }
 
 /* The kernel leaves the counters of a CPU that comes online alone. */

@@ -10,6 +10,7 @@
 struct task_struct fake_task;
 unsigned int fake_cpu;
 bool fake_online[NR_CPUS] = { [0 ... NR_CPUS - 1] = true };
+bool fake_dying;
 bool fake_irqs_off;
 
 unsigned int tsc_khz = 2100000;
@@ -27,16 +28,6 @@ bool perfctr_x86_watched(void)
 u32 perfctr_x86_stops(void)
 {
 	return perfctr_isolate;
-}
-
-void perfctr_x86_cpu_leaves(unsigned int cpu)
-{
-	(void)cpu;
-}
-
-void perfctr_x86_cpu_stays(unsigned int cpu)
-{
-	(void)cpu;
 }
 
 void perfctr_x86_saw_rdpmc(void)
@@ -236,6 +227,7 @@ int cpulist_parse(const char *list, struct cpumask *mask)
 static struct {
 	int (*startup)(unsigned int cpu);
 	int (*teardown)(unsigned int cpu);
+	int (*dying)(unsigned int cpu);
 } hotplug;
 
 /* The callbacks run in a thread of the CPU, with interrupts on. */
@@ -250,6 +242,12 @@ static void teardown(void *unused)
 	require(!hotplug.teardown(fake_cpu), "the teardown callback failed");
 }
 
+static void dying(void *unused)
+{
+	(void)unused;
+	require(!hotplug.dying(fake_cpu), "the last callback failed");
+}
+
 int cpuhp_setup_state(enum cpuhp_state state, const char *name,
 		      int (*up)(unsigned int cpu), int (*down)(unsigned int cpu))
 {
@@ -257,6 +255,11 @@ int cpuhp_setup_state(enum cpuhp_state state, const char *name,
 	int err = 0;
 
 	require(!hotplug_lock, "cpuhp_setup_state() takes a lock that is held");
+	if (state == CPUHP_AP_PERF_ARM_STARTING) {
+		require(name && !up && !hotplug.dying, "a wrong callback, or no name");
+		hotplug.dying = down;
+		return 0;
+	}
 	require(state == CPUHP_AP_ONLINE_DYN && name, "a wrong hotplug state, or no name");
 	hotplug.startup = up;
 	hotplug.teardown = down;
@@ -270,16 +273,29 @@ int cpuhp_setup_state(enum cpuhp_state state, const char *name,
 
 void cpuhp_remove_state_nocalls(enum cpuhp_state state)
 {
+	if (state == CPUHP_AP_PERF_ARM_STARTING) {
+		require(hotplug.dying, "removes a hotplug state that was not set up");
+		hotplug.dying = NULL;
+		return;
+	}
 	require(state == CPUHP_AP_ONLINE_DYN + 1, "removes a hotplug state that was not set up");
 	hotplug.startup = NULL;
 	hotplug.teardown = NULL;
 }
 
+void (*fake_almost_offline)(unsigned int cpu);
+
 void fake_cpu_down(unsigned int cpu)
 {
 	if (hotplug.teardown)
 		call_on(cpu, teardown, NULL, false);
+	if (fake_almost_offline)
+		fake_almost_offline(cpu);
 	fake_online[cpu] = false;
+	fake_dying = true;
+	if (hotplug.dying)
+		call_on(cpu, dying, NULL, true);
+	fake_dying = false;
 }
 
 /*
@@ -583,16 +599,11 @@ void perfctr_x86_perf_unclaim(void)
 	fake_perf.claimed &= ~BIT(fake_cpu);
 }
 
-void perfctr_x86_perf_lose(unsigned int cpu)
-{
-	require(!fake_online[cpu], "an online CPU is lost");
-	fake_perf.claimed &= ~BIT(cpu);
-}
-
 void fake_check_unloadable(void)
 {
 	require(!fake_perf.found, "perf's functions are left diverted");
-	require(!hotplug.startup && !hotplug.teardown, "a hotplug state is left behind");
+	require(!hotplug.startup && !hotplug.teardown && !hotplug.dying,
+		"a hotplug state is left behind");
 	require(!hotplug_lock, "cpus_read_lock() is left locked");
 	require(!nmi_handler, "an NMI handler is left behind");
 	require(!reboot_notifier, "a reboot notifier is left behind");

@@ -103,7 +103,7 @@ extern char **const fake_param_forbid_cpus;
 #define NR_CPUS		4
 
 extern unsigned int fake_cpu;			/* the current one */
-extern bool fake_online[NR_CPUS];
+extern bool fake_online[NR_CPUS], fake_dying;	/* in the last callback of a CPU */
 extern bool fake_irqs_off;
 
 /* The variables of CPU 0 are in this section, and those of the others are copies of it. */
@@ -188,7 +188,11 @@ struct task_struct { unsigned long nvcsw, nivcsw; };
 extern struct task_struct fake_task;
 #define current				(&fake_task)
 
-enum cpuhp_state { CPUHP_BP_PREPARE_DYN = 100, CPUHP_AP_ONLINE_DYN = 200 };
+enum cpuhp_state {
+	CPUHP_BP_PREPARE_DYN	= 100,
+	CPUHP_AP_PERF_ARM_STARTING = 150,
+	CPUHP_AP_ONLINE_DYN	= 200,
+};
 int cpuhp_setup_state(enum cpuhp_state state, const char *name,
 		      int (*startup)(unsigned int cpu), int (*teardown)(unsigned int cpu));
 void cpuhp_remove_state_nocalls(enum cpuhp_state state);
@@ -226,6 +230,7 @@ void fake_reboot(void);			/* only as far as the notifiers */
 
 /* fake_suspend_to_ram() calls it after the kernel masks LVTPC, before CPU 0 loses its registers. */
 extern void (*fake_almost_asleep)(void);
+extern void (*fake_almost_offline)(unsigned int cpu);	/* a thread has not left the CPU yet */
 
 /* Fail the test unless the module has removed all that the kernel would call. */
 void fake_check_unloadable(void);

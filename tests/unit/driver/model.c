@@ -934,7 +934,7 @@ void model_wrmsr(u32 msr, u64 value)
 	if (model_config()->old == MODEL_P6 && msr == 0x187)
 		valid &= ~SEL_EN;
 
-	require(fake_online[fake_cpu], "CPU %u is not online", fake_cpu);
+	require(fake_online[fake_cpu] || fake_dying, "CPU %u is not online", fake_cpu);
 	before_access();
 	require(place && msr != model_config()->read_only,
 		"#GP: WRMSR %#x, which does not exist", msr);

@@ -542,11 +542,25 @@ START_TEST(counter_of_kvm_without_an_event)
 }
 END_TEST
 
-/* A thread that still runs while its CPU goes offline prepares the CPU again. */
+static struct thread *leaver;
+
+static void use_as_it_leaves(unsigned int cpu)
+{
+	ck_assert(!machine_is_prepared(cpu));
+	use_on(leaver, cpu);
+	ck_assert(machine_is_prepared(cpu));
+	fake_cpu = 0;
+}
+
+/*
+ * A thread that still runs while its CPU goes offline prepares the CPU again.  A CPU that is offline
+ * keeps its registers, and has none of ours.
+ */
 START_TEST(prepared_while_leaving)
 {
 	struct model_cpu before;
 	struct thread t;
+	unsigned int i;
 
 	random_restart(__LINE__ + _i);
 	config = usual_config(_i / 2 + 1);
@@ -557,27 +571,27 @@ START_TEST(prepared_while_leaving)
 	ck_assert_int_eq(perfctr_cpu_reserve(), 0);
 	use_all(&t);
 	use_on(&t, 1);
+	leaver = &t;
+	fake_almost_offline = use_as_it_leaves;
 	fake_cpu_down(1);
-	fake_online[1] = true;
-	use_on(&t, 1);
-	fake_online[1] = false;
-	ck_assert(machine_is_prepared(1));
-	fake_cpu = 0;
-	if (_i & 1) {
-		/* Its registers are perf's when it comes online again. */
-		perfctr_cpu_release();
-		ck_assert(!machine_is_prepared(1));
-		model_clear_statistics();
-		fake_cpu_up(1);
-		ck_assert_uint_eq(model_wrmsrs(&model.cpu[1]), 0);
-		machine_exit();
-		return;
-	}
-	fake_cpu_up(1);
+	fake_almost_offline = NULL;
 	ck_assert(!machine_is_prepared(1));
+	for (i = 0; i < MODEL_MAX_PMCS; i++)
+		ck_assert_uint_eq(model.cpu[1].evntsel[i] | model.cpu[1].pmc[i], 0);
+	for (i = 0; i < MODEL_MAX_FIXED; i++)
+		ck_assert_uint_eq(model.cpu[1].fixed[i], 0);
 	ck_assert_uint_eq(model.cpu[1].global_ctrl, before.global_ctrl);
 	ck_assert_uint_eq(model.cpu[1].fixed_ctrl, before.fixed_ctrl);
+	check_cfgs(&model.cpu[1], &before);
+	if (_i & 1)
+		perfctr_cpu_release();
+	model_clear_statistics();
+	fake_cpu_up(1);
+	ck_assert_uint_eq(model_wrmsrs(&model.cpu[1]), 0);
+	if (_i & 1)
+		ck_assert_int_eq(perfctr_cpu_reserve(), 0);
 	use_on(&t, 1);
+	ck_assert(machine_is_prepared(1));
 	machine_stop();
 }
 END_TEST

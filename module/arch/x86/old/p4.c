@@ -568,19 +568,7 @@ static void p4_cpu_stop(void)
 	WRITE_ONCE(cpu->prepared, false);
 	WRITE_ONCE(cpu->holds, false);
 	clear_registers(cpu);
-	perfctr_x86_unmark_holder(smp_processor_id());
-}
-
-static void p4_cpu_lose(unsigned int n)
-{
-	struct p4_cpu *cpu = per_cpu_ptr(&perfctr_x86_p4_cpu, n);
-
-	WRITE_ONCE(cpu->prepared, false);
-	WRITE_ONCE(cpu->holds, false);
-	cpu->id = 0;
-	WRITE_ONCE(cpu->armed, NULL);
-	WRITE_ONCE(cpu->running, NULL);
-	perfctr_x86_unmark_holder(n);
+	perfctr_x86_unmark_holder();
 }
 
 static void p4_cpu_forget(void)
@@ -625,7 +613,7 @@ static void p4_cpu_scrub(void)
 	}
 	/* The next resume marks this CPU again. */
 	WRITE_ONCE(cpu->holds, false);
-	perfctr_x86_unmark_holder(smp_processor_id());
+	perfctr_x86_unmark_holder();
 	if (!state)
 		return;
 	p4_resume(state);
@@ -648,7 +636,6 @@ const struct perfctr_driver perfctr_x86_p4 = {
 	.updates	= p4_updates,
 	.cpu_start	= p4_cpu_start,
 	.cpu_stop	= p4_cpu_stop,
-	.cpu_lose	= p4_cpu_lose,
 	.cpu_forget	= p4_cpu_forget,
 	.cpu_halt	= p4_cpu_halt,
 	.cpu_quiet	= p4_cpu_halt,

@@ -452,17 +452,7 @@ void perfctr_x86_simple_cpu_stop(void)
 
 	WRITE_ONCE(cpu->ready, 0);
 	clear_registers(cpu);
-	perfctr_x86_unmark_holder(smp_processor_id());
-}
-
-void perfctr_x86_simple_cpu_lose(unsigned int n)
-{
-	struct perfctr_x86_simple_cpu *cpu = per_cpu_ptr(&perfctr_x86_simple_cpu, n);
-
-	WRITE_ONCE(cpu->ready, 0);
-	WRITE_ONCE(cpu->armed, NULL);
-	WRITE_ONCE(cpu->running, NULL);
-	perfctr_x86_unmark_holder(n);
+	perfctr_x86_unmark_holder();
 }
 
 void perfctr_x86_simple_cpu_forget(void)
@@ -484,7 +474,7 @@ void perfctr_x86_simple_cpu_scrub(void)
 		perfctr_x86_simple_suspend(state);
 	clear_counters();
 	WRITE_ONCE(cpu->ready, PREPARED);
-	perfctr_x86_unmark_holder(smp_processor_id());
+	perfctr_x86_unmark_holder();
 	if (!state)
 		return;
 	perfctr_x86_simple_resume(state);

@@ -72,7 +72,6 @@ struct perfctr_cpu_state *perfctr_x86_simple_overflow(void);
 u32 perfctr_x86_simple_updates(void);
 int perfctr_x86_simple_cpu_start(bool test);
 void perfctr_x86_simple_cpu_stop(void);
-void perfctr_x86_simple_cpu_lose(unsigned int cpu);
 void perfctr_x86_simple_cpu_forget(void);
 void perfctr_x86_simple_cpu_halt(void);
 void perfctr_x86_simple_cpu_scrub(void);
@@ -88,7 +87,6 @@ void perfctr_x86_simple_cpu_scrub(void);
 	.updates	= perfctr_x86_simple_updates,		\
 	.cpu_start	= perfctr_x86_simple_cpu_start,		\
 	.cpu_stop	= perfctr_x86_simple_cpu_stop,		\
-	.cpu_lose	= perfctr_x86_simple_cpu_lose,		\
 	.cpu_forget	= perfctr_x86_simple_cpu_forget,	\
 	.cpu_halt	= perfctr_x86_simple_cpu_halt,		\
 	.cpu_quiet	= perfctr_x86_simple_cpu_halt,		\
