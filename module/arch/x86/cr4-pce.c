@@ -571,7 +571,7 @@ static struct later *alloc_later(void)
 static bool look_later(struct mm_struct *mm)
 {
 	struct later *later = alloc_later();
-	unsigned long due, now;
+	unsigned long last, due, now;
 
 	if (!later)
 		return false;
@@ -586,9 +586,12 @@ static bool look_later(struct mm_struct *mm)
 		list_add_tail(&later->list, &later_list);
 	}
 	spin_unlock(&later_lock);
-	due = READ_ONCE(looked_at) + LOOK_JIFFIES;
+	last = READ_ONCE(looked_at);
+	due = last + LOOK_JIFFIES;
 	now = jiffies;
-	queue_delayed_work(system_dfl_wq, &later_work, time_before(now, due) ? due - now : 0);
+	/* The last look may be so old that jiffies has wrapped. */
+	queue_delayed_work(system_dfl_wq, &later_work,
+			   time_in_range_open(now, last, due) ? due - now : 0);
 	return true;
 }
 

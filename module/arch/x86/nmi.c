@@ -65,10 +65,18 @@ static void unmask_lvtpc(void)
 	perfctr_write_lvtpc(APIC_DM_NMI);
 }
 
+/* True if the last LATE jiffies end at `until`, which may be so old that jiffies has wrapped. */
+static bool is_late(unsigned long until)
+{
+	unsigned long now = jiffies;
+
+	return time_in_range_open(now, until - LATE, until);
+}
+
 /* True if an overflow was handled on this CPU within the last LATE jiffies. */
 static bool is_late_nmi_expected(struct pmi_cpu *pmi)
 {
-	if (pmi->expecting && !time_before(jiffies, pmi->until))
+	if (pmi->expecting && !is_late(pmi->until))
 		pmi->expecting = false;
 	return pmi->expecting;
 }
@@ -269,7 +277,7 @@ static bool are_late_nmis_expected(void)
 	for_each_possible_cpu(cpu) {
 		const struct pmi_cpu *pmi = per_cpu_ptr(&pmi_cpu, cpu);
 
-		if (READ_ONCE(pmi->expecting) && time_before(jiffies, READ_ONCE(pmi->until)))
+		if (READ_ONCE(pmi->expecting) && is_late(READ_ONCE(pmi->until)))
 			return true;
 	}
 	return false;
