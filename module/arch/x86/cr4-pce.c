@@ -149,6 +149,49 @@ static bool has_loaded(int n, const struct mm_struct *mm)
 /* More threads than that are not looked at. */
 #define MAX_THREADS	64
 
+/* Return: true if a thread does not run.  *switches is then the number of times that it has run. */
+static bool rests(const struct task_struct *task, unsigned long *switches)
+{
+	bool runs = false;
+
+	*switches = switches_of(task);
+	smp_rmb();	/* it does not run after this number of times */
+#ifdef CONFIG_SMP
+	runs = READ_ONCE(task->on_cpu);
+#endif
+	smp_rmb();	/* and it has not just stopped */
+	return !runs && *switches == switches_of(task);
+}
+
+/*
+ * Count the threads of current's process that have its mm.  If `which` is the same twice within one
+ * RCU section, they are the same ones, and have not run in between.
+ *
+ * Context: RCU.
+ * Return: false if another thread runs, or there are too many.
+ */
+static bool count_threads(unsigned int *nr, unsigned long *which)
+{
+	struct task_struct *task;
+	unsigned int nr_seen = 0;
+	unsigned long switches;
+
+	*nr = 0;
+	*which = 0;
+	for_each_thread(current, task) {
+		if (task != current) {
+			if (!rests(task, &switches))
+				return false;
+			*which += (unsigned long)task + switches;
+		}
+		/* One that is ending has put the mm, and may stay in the list for long. */
+		*nr += READ_ONCE(task->mm) == current->mm;
+		if (++nr_seen > MAX_THREADS)
+			return false;
+	}
+	return true;
+}
+
 /*
  * True if no CPU is in a switch to the mm that has read the old count: this is the mm of the
  * caller's process, and no other thread of it runs.  A switch first marks the thread as one
@@ -156,28 +199,23 @@ static bool has_loaded(int n, const struct mm_struct *mm)
  */
 static bool runs_alone(const struct mm_struct *mm)
 {
-	struct task_struct *task;
-	unsigned int nr = 0, nr_seen = 0, nr_users;
-	bool alone = true;
+	unsigned long which, which_before;
+	unsigned int nr, nr_before;
+	bool alone;
 
 	if (current->mm != mm)
 		return false;
-	nr_users = atomic_read(&mm->mm_users);
-	smp_rmb();	/* a user that is counted below and then ends has been counted here */
 	rcu_read_lock();
-	for_each_thread(current, task) {
-#ifdef CONFIG_SMP
-		alone = task == current || !READ_ONCE(task->on_cpu);
-#endif
-		/* One that is ending has put the mm, and may stay in the list for long. */
-		nr += READ_ONCE(task->mm) == mm;
-		if (!alone || ++nr_seen > MAX_THREADS)
-			break;
-	}
+	/* A thread that has been counted may start another one and end, so all are counted twice. */
+	alone = count_threads(&nr_before, &which_before);
+	smp_rmb();
+	/* Other processes, and the kernel, may use the same mm. */
+	alone = alone && nr_before == atomic_read(&mm->mm_users);
+	smp_rmb();
+	alone = alone && count_threads(&nr, &which) && nr == nr_before && which == which_before;
 	rcu_read_unlock();
 	smp_rmb();	/* a thread that has run may have left the mm loaded: see has_loaded() */
-	/* Other processes, and the kernel, may use the same mm. */
-	return alone && nr == nr_users && nr == atomic_read(&mm->mm_users);
+	return alone;
 }
 
 /* ---- where CR4 can be written -------------------------------------------- */
