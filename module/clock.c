@@ -133,38 +133,71 @@ static void add_interrupt_sample(struct vperfctr_state *st, struct pt_regs *regs
 		add_sample(st, 0, VPERFCTR_SAMPLE_SYSTEM);
 }
 
-/*
- * Handle a tick of the timer for a state that may run here.
- * min_rest: before the next tick, if this one makes no sample
- */
-static void state_tick(struct vperfctr_state *st, u64 min_rest)
+static bool ticks(const struct vperfctr_state *st)
 {
-	if (!(st->checks & STATE_CHECK_CLOCK) || vperfctr_cpu_of(st) < 0)
-		return;
-	vperfctr_sample_here(st);
-	if (thread_time(st) < st->clock.next) {
-		program_timer(st, min_rest);
-		return;
-	}
-	vperfctr_ring_begin_kernel(st);
-	add_interrupt_sample(st, get_irq_regs());
-	program_timer(st, MIN_REST_NS);
-	vperfctr_ring_end_kernel(st);
+	return (st->checks & STATE_CHECK_CLOCK) && vperfctr_cpu_of(st) >= 0;
 }
 
-static enum hrtimer_restart clock_tick(struct hrtimer *timer)
+/* Call a function for the states of current that ticks concern. */
+static __always_inline void for_each_ticking(void (*func)(struct vperfctr_state *st))
 {
 	struct vperfctr_state *st;
-	u64 min_rest;
+
+	for (st = vperfctr_of_current(); st; st = vperfctr_next_of_current(st)) {
+		if (ticks(st))
+			func(st);
+	}
+}
+
+static void add_due_sample(struct vperfctr_state *st)
+{
+	if (thread_time(st) >= st->clock.next)
+		add_interrupt_sample(st, get_irq_regs());
+}
+
+static bool any_is_due(void)
+{
+	struct vperfctr_state *st;
+	bool due = false;
+
+	for (st = vperfctr_of_current(); st; st = vperfctr_next_of_current(st))
+		due |= ticks(st) && thread_time(st) >= st->clock.next;
+	return due;
+}
+
+static void program_next(struct vperfctr_state *st)
+{
+	program_timer(st, 0);
+}
+
+static void program_after_rest(struct vperfctr_state *st)
+{
+	program_timer(st, MIN_REST_NS);
+}
+
+/*
+ * Handle a tick of the timer, which is that of all states of the thread.  The thread must come
+ * forward between two ticks.  So the handling of one state's sample is not time of the thread for
+ * another state, and the rest begins when all have been handled.
+ */
+static enum hrtimer_restart clock_tick(struct hrtimer *timer)
+{
+	struct vperfctr_state *first = vperfctr_of_current();
 
 	/* The timer of a CPU that went offline expires on another, which has its own. */
 	if (timer != this_cpu_ptr(&clock_timer))
 		return HRTIMER_NORESTART;
-	st = vperfctr_of_current();
-	/* The timer is that of all states of the thread, which must come forward between ticks. */
-	min_rest = st && vperfctr_next_of(st) ? MIN_REST_NS : 0;
-	for (; st; st = vperfctr_next_of_current(st))
-		state_tick(st, min_rest);
+	for_each_ticking(vperfctr_sample_here);
+	if (any_is_due()) {
+		for_each_ticking(vperfctr_ring_begin_kernel);
+		for_each_ticking(add_due_sample);
+		for_each_ticking(program_after_rest);
+		for_each_ticking(vperfctr_ring_end_kernel);
+	} else if (first && vperfctr_next_of(first)) {
+		for_each_ticking(program_after_rest);
+	} else {
+		for_each_ticking(program_next);
+	}
 	return HRTIMER_NORESTART;	/* it has been started */
 }
 

@@ -1211,6 +1211,52 @@ void sim_beside_kernel_ring(void)
 	user_wait(sim_process("samples the kernel", 0, sample_kernel_beside, NULL));
 }
 
+/* Return the time that some work of user mode takes, with the interrupts in between. */
+static u64 time_of_work(void)
+{
+	u64 began = sim_ns();
+	unsigned int i;
+
+	for (i = 0; i < 1000; i++)
+		user_work(1000);
+	return sim_ns() - began;
+}
+
+/*
+ * As many states as there can be make samples by thread time, one after another.  The share of the
+ * time that these take does not grow with the number of states.
+ */
+static void sample_all_by_clock(void *arg)
+{
+	int fd[VPERFCTR_MAX_STATES];
+	struct vperfctr_control control;
+	struct vperfctr_ctr ctr;
+	u64 alone, sampled;
+	unsigned int i;
+
+	for (i = 0; i < VPERFCTR_MAX_STATES; i++)
+		fd[i] = open_with_ring(i, 0);
+	alone = time_of_work();
+	sim_fill_control(&control, &ctr, VPERFCTR_CONTROL_RING);
+	control.nractrs = 0;
+	for (i = 0; i < VPERFCTR_MAX_STATES; i++) {
+		control.clock_period = VPERFCTR_CLOCK_MIN + 1000 * i;
+		must(user_ioctl(fd[i], VPERFCTR_CONTROL, &control));
+	}
+	time_of_work();
+	sampled = time_of_work();
+	sim_require((sampled - alone) * 6 < sampled, "samples take %llu ns of %llu", sampled - alone,
+		    sampled);
+	for (i = 0; i < VPERFCTR_MAX_STATES; i++)
+		user_close(fd[i]);
+	(void)arg;
+}
+
+void sim_beside_clocks(void)
+{
+	user_wait(sim_process("samples", 1000, sample_all_by_clock, NULL));
+}
+
 #ifdef SIM_X86
 /* ---- a register that the counters share ---------------------------------------------------- */
 

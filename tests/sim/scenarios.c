@@ -2393,6 +2393,7 @@ const struct scenario sim_scenarios[] = {
 	{ "attach_beyond_room", sim_attach_beyond_room, 3 },
 	{ "attach_unlinked", sim_attach_unlinked, 3 },
 	{ "beside_clock", sim_beside_clock, 2 },
+	{ "beside_clocks", sim_beside_clocks, 1, { .counts_kernel = true } },
 	{ "beside_kernel_ring", sim_beside_kernel_ring, 2, { .counts_kernel = true } },
 	{ "beside_kernel", sim_beside_kernel, 2, { .counts_kernel = true } },
 	{ "beside_nomem", sim_beside, 2, .alloc = 8 },

@@ -132,6 +132,7 @@ void sim_attach_unlinked(void);
 void sim_beside_compete(void);
 void sim_beside_kernel(void);
 void sim_beside_clock(void);
+void sim_beside_clocks(void);
 void sim_beside_kernel_ring(void);
 void sim_beside_overflow(void);
 void sim_beside_extra(void);
