@@ -342,7 +342,8 @@ static int attach_to_found(struct attach *a)
 	int err = 0;
 
 	for (a->next = 0; !err && a->next < a->nrfound;) {
-		if (a->next)
+		/* Also after the last stop of a round before. */
+		if (a->nrstops)
 			usleep_range(PAUSE_US, 2 * PAUSE_US);
 		if (fatal_signal_pending(current))
 			return -EINTR;

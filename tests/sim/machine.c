@@ -2141,6 +2141,9 @@ int stop_machine(int (*func)(void *), void *arg, const struct cpumask *cpus)
 	unsigned int n;
 
 	sim_require(!cpus, "stop_machine() for some CPUs");
+	/* doc/other-cpus.md */
+	sim_require(!current->sim->stopped_ns || now - current->sim->stopped_ns >= NSEC_PER_MSEC,
+		    "a call stops the machine twice within a millisecond");
 	cpus_read_lock();
 	mutex_lock(&stop_mutex);
 	sim_tell("stops the machine");
@@ -2156,6 +2159,7 @@ int stop_machine(int (*func)(void *), void *arg, const struct cpumask *cpus)
 	preempt_enable();
 	while (!s.done || s.arrived)
 		sim_sleep_on(&s, 0);
+	current->sim->stopped_ns = now;
 	mutex_unlock(&stop_mutex);
 	cpus_read_unlock();
 	return s.err;

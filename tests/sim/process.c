@@ -1239,6 +1239,7 @@ void sim_return_to_user(void)
 	struct sim_task *t = current->sim;
 	int sig;
 
+	t->stopped_ns = 0;
 	for (;;) {
 		run_task_work();
 		sim_check_context(&none, "a call");

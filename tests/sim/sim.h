@@ -110,6 +110,7 @@ struct sim_task {
 	struct pt_regs regs;		/* of user mode */
 	u64 signals;			/* pending, bit 0 is signal 0 */
 	bool stop;			/* must enter its ptrace stop */
+	u64 stopped_ns;			/* when its system call last stopped the machine; 0: not yet */
 	struct file *dead_files;	/* put, and released at the return to user mode */
 	struct sim_task *next_rq;
 	struct task_struct **link;	/* of the list of all tasks */
