@@ -11,6 +11,7 @@
 #include <linux/cred.h>
 #include <linux/hash.h>
 #include <linux/jiffies.h>
+#include <linux/mutex.h>
 #include <linux/pid_namespace.h>
 #include <linux/printk.h>
 #include <linux/proc_fs.h>
@@ -267,27 +268,55 @@ static const char *perf_text(unsigned int uses)
 	return uses & PERFCTR_PERF_IDLE ? "idle" : "none";
 }
 
+/* One reader at a time: others that have states need the locks of the lists. */
+static DEFINE_MUTEX(reader);
+
+/* Text that does not fit is made again from the start, with more memory: do not go on then. */
+static void show_list(struct seq_file *m, unsigned int i)
+{
+	struct vperfctr_state *st;
+
+	rcu_read_lock();
+	spin_lock(&lists[i].lock);
+	hlist_for_each_entry(st, &lists[i].head, holder) {
+		if (seq_has_overflowed(m))
+			break;
+		show_state(m, st);
+	}
+	spin_unlock(&lists[i].lock);
+	rcu_read_unlock();
+}
+
+static void show_sets(struct seq_file *m)
+{
+	const struct vperfctr_cpus_holder *holder;
+
+	rcu_read_lock();
+	spin_lock(&sets_lock);
+	hlist_for_each_entry(holder, &sets, link) {
+		if (seq_has_overflowed(m))
+			break;
+		show_set(m, holder);
+	}
+	spin_unlock(&sets_lock);
+	rcu_read_unlock();
+}
+
 static int vperfctr_holders_show(struct seq_file *m, void *unused)
 {
 	unsigned int i, uses = perfctr_perf_uses();
-	struct vperfctr_cpus_holder *holder;
-	struct vperfctr_state *st;
 
 	seq_printf(m, "watchdog: %s\nperf: %s\n%s%s", watchdog_text(uses), perf_text(uses),
 		   perfctr_perf_keeps ? "perf_counters: kept\n" : "",
 		   uses & PERFCTR_PERF_GUEST ? "guest: holds\n" : "");
-	rcu_read_lock();
+	if (mutex_lock_killable(&reader))
+		return -EINTR;
 	for (i = 0; i < ARRAY_SIZE(lists); i++) {
-		spin_lock(&lists[i].lock);
-		hlist_for_each_entry(st, &lists[i].head, holder)
-			show_state(m, st);
-		spin_unlock(&lists[i].lock);
+		show_list(m, i);
+		cond_resched();
 	}
-	spin_lock(&sets_lock);
-	hlist_for_each_entry(holder, &sets, link)
-		show_set(m, holder);
-	spin_unlock(&sets_lock);
-	rcu_read_unlock();
+	show_sets(m);
+	mutex_unlock(&reader);
 	return 0;
 }
 
