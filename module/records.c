@@ -72,6 +72,7 @@ struct vperfctr_records {
 	struct vperfctr_record *out;	/* with room for a path */
 	char *paths;			/* of complete records, in their order */
 	u32 paths_size, paths_begin, paths_end; /* the size is a power of two */
+	bool no_room;			/* a path has found none; others wait for the ring */
 	struct item items[];
 };
 
@@ -506,16 +507,22 @@ static char *alloc_path(struct vperfctr_records *records, u32 len)
 static bool find_path(struct vperfctr_records *records, struct item *item)
 {
 	const struct inode *inode = perfctr_file_inode(item->file);
-	const char *path = d_path(perfctr_file_path(item->file), text_of(records->out), PATH_MAX);
+	const char *path;
 	u32 len;
 	char *to;
 
+	/* A reader that reads nothing must not make the worker find paths in vain. */
+	if (records->no_room)
+		return false;
+	path = d_path(perfctr_file_path(item->file), text_of(records->out), PATH_MAX);
 	if (IS_ERR(path))
 		path = "//toolong";
 	len = strlen(path) + 1;
 	to = alloc_path(records, len);
-	if (!to)
+	if (!to) {
+		records->no_room = true;
 		return false;
+	}
 	memcpy(to, path, len);
 	item->path = to;
 	item->paths_end = records->paths_end;
@@ -605,8 +612,10 @@ static void write_records(struct work_struct *work)
 		if (!write_record(records, item))
 			return;
 		vperfctr_ring_keep_room(records->ring, 0);
-		if (item->path)
+		if (item->path) {
 			records->paths_begin = item->paths_end;
+			records->no_room = false;
+		}
 		/* The list empties when the record is in the ring: see vperfctr_is_over(). */
 		move_item(records, item, &records->unused);
 		cond_resched();

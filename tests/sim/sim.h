@@ -212,9 +212,11 @@ struct sim_costs {
 	/* For refusals.c: changes of the kernel's code, and what a call has taken and may have given back. */
 	unsigned long patches, states, large_allocs, reservations;
 	unsigned long denials;		/* of capabilities, in the audit log */
+	unsigned long paths;		/* of files that have been looked up */
 };
 
 extern struct sim_costs sim_costs;
+extern unsigned int sim_path_length;	/* the least number of characters after the first of each path */
 
 extern bool sim_writes_cr4;		/* the module has written CR4 (x86) */
 extern bool sim_all_may_read;		/* rdpmc=2 (x86) */
