@@ -68,8 +68,8 @@ static bool is_late_here(void)
 /*
  * Infer from CR4.PCE that rdpmc=2 is in force.  This can be wrong: perf withdraws its own
  * right from an mm before it interrupts the CPUs.  A resume in between finds CR4.PCE set, as
- * nothing tells how long perf takes.  That happens only with version 6, where perf may have
- * events while the counters are claimed.
+ * nothing tells how long perf takes.  That happens only where the counters are claimed, with
+ * version 6 and beside the NMI watchdog: perf may have events meanwhile.
  *
  * The error clears counters more often than needed.  So no withdrawal may depend on it:
  * see perfctr_own_changed().  The next one corrects it: see perfctr_x86_deny_always().
@@ -235,7 +235,7 @@ static void stop_free_work(struct work_struct *work)
 static DECLARE_DELAYED_WORK(stop_free_later, stop_free_work);
 
 /*
- * Stop such counters a moment later: with version 6, a process can cause the error of
+ * Stop such counters a moment later: where they are claimed, a process can cause the error of
  * perfctr_x86_infer_always() over and over.
  */
 static void stop_free_counters(struct irq_work *work)
