@@ -2,6 +2,7 @@
 /* Do what the options say, and check that all output has been written. */
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "option-table.h"
@@ -41,6 +42,22 @@ static int check_inputs(const struct options *o, struct error *e)
 	return 0;
 }
 
+/* "-" is standard output, for each command.  Other names may have %h, %p and %r. */
+static int name_output(struct options *o, char **name, struct error *e)
+{
+	if (!o->show.file)
+		return 0;
+	if (!strcmp(o->show.file, "-")) {
+		o->show.file = NULL;
+		o->show.log_fd = STDOUT_FILENO;
+		return 0;
+	}
+	if (file_name(name, o->show.file, e))
+		return -1;
+	o->show.file = *name;
+	return 0;
+}
+
 /* Do what the options say.  The output is kept if that has succeeded, or has published it. */
 static int run_options(const struct options *o, struct error *e)
 {
@@ -71,14 +88,10 @@ int main(int argc, char **argv)
 	signals_begin();
 	keep_standard_files();
 	ret = options_parse(argc, argv, &o, &e);
-	if (ret > 0) {
+	if (ret > 0)
 		ret = 0;
-	} else if (!ret && o.show.file && file_name(&output, o.show.file, &e)) {
-		ret = -1;
-	} else if (!ret) {
-		o.show.file = output;
-		ret = run_options(&o, &e);
-	}
+	else if (!ret)
+		ret = name_output(&o, &output, &e) ? -1 : run_options(&o, &e);
 	free(output);
 	free(o.files.name);
 	if (ret >= 0 && (check_written(stdout, "standard output", &e) ||

@@ -259,6 +259,42 @@ START_TEST(no_room)
 }
 END_TEST
 
+/* "-" is standard output.  What prints there anyway prints the same. */
+START_TEST(dash)
+{
+	static char before[sizeof(out)];
+	const int as_file = strcmp(full[_i][0], "plot") ? 0 : 125;
+
+	write_inputs();
+	run_full(full[_i], NULL);
+	strcpy(before, out);
+	ck_assert_int_eq(run_full(full[_i], "-"), as_file);
+	if (!as_file)
+		ck_assert_str_eq(out, before);
+	ck_assert_msg(access("-", F_OK), "a file has the name -");
+}
+END_TEST
+
+START_TEST(dash_of_stat)
+{
+	ck_assert_int_eq(perfex("stat", "-x,", "-ecycles:u", "-o", "-", "true"), 0);
+	ck_assert_msg(!strncmp(out, NEW, strlen(NEW)), "%s", out);
+	ck_assert_str_eq(err, "");
+	ck_assert_int_eq(perfex("-x,", "-ecycles:u", "--output=-", "--append", "echo", "first"), 0);
+	ck_assert_msg(!strncmp(out, "first\n" NEW, strlen("first\n" NEW)), "%s", out);
+	ck_assert_int_eq(perfex("-a", "top", "-ecycles:u", "-I20", "--timeout=0.1", "-o", "-"), 0);
+	has(out, "cycles:u");
+	ck_assert_int_eq(perfex("-o", "-", "--log-fd=1", "true"), 125);
+	is_message("either -o or --log-fd says where to print");
+	ck_assert_msg(access("-", F_OK), "a file has the name -");
+	/* These write files that others read meanwhile. */
+	ck_assert_int_eq(perfex("-a", "--prometheus=-", "true"), 125);
+	is_message("--prometheus replaces its file again and again, and standard output is none");
+	ck_assert_int_eq(perfex("self-test", "--report=-"), 125);
+	is_message("--report needs a file");
+}
+END_TEST
+
 /* A signal that ends a report leaves no file behind. */
 START_TEST(interrupted)
 {
@@ -520,6 +556,8 @@ static Suite *suite(void)
 	tcase_add_test(t, failing_plot);
 	tcase_add_loop_test(t, no_room, 0, ARRAY_SIZE(full));
 	tcase_add_test(t, interrupted);
+	tcase_add_loop_test(t, dash, 0, ARRAY_SIZE(full));
+	tcase_add_test(t, dash_of_stat);
 	tcase_add_test(t, input_as_output);
 	tcase_add_test(t, file_is_kept);
 	tcase_add_test(t, fixed_directory);

@@ -184,6 +184,7 @@ int output_open(struct output *out, const char *name, unsigned int flags, struct
 
 int output_open_descriptor(struct output *out, int fd, struct error *e)
 {
+	const char *option = fd == STDOUT_FILENO ? "" : " (--log-fd)";
 	int mode = fcntl(fd, F_GETFL), copy;
 
 	*out = (struct output){ .target = -1, .dir = -1 };
@@ -193,13 +194,12 @@ int output_open_descriptor(struct output *out, int fd, struct error *e)
 		snprintf(out->room, sizeof(out->room), "descriptor %d", fd);
 	out->name = out->room;
 	if (mode < 0)
-		return fail_with(e, "descriptor %d (--log-fd) is not open", fd);
+		return fail_with(e, "%s%s is not open", out->name, option);
 	if ((mode & O_ACCMODE) == O_RDONLY)
-		return fail_with(e, "descriptor %d (--log-fd) is not open for writing", fd);
+		return fail_with(e, "%s%s is not open for writing", out->name, option);
 	copy = copy_descriptor(fd);
 	out->f = copy < 0 ? NULL : fdopen(copy, "w");
-	return out->f ? 0 :
-		fail_with(e, "cannot write to descriptor %d: %s", fd, strerror(errno));
+	return out->f ? 0 : fail_with(e, "cannot write to %s: %s", out->name, strerror(errno));
 }
 
 /* The first error of output_write(). */

@@ -139,11 +139,8 @@ static int choose_file(struct options *o, struct error *e)
 	if (!o->show.file) {
 		o->show.file = "perfex.data";
 		o->show.keep_old = true;
-	} else if (!strcmp(o->show.file, "-")) {
-		if (isatty(STDOUT_FILENO))
-			return fail_usage(e, o, "samples are no text for a terminal: -o FILE writes them to a file");
-		o->show.file = NULL;
-		o->show.log_fd = STDOUT_FILENO;
+	} else if (!strcmp(o->show.file, "-") && isatty(STDOUT_FILENO)) {
+		return fail_usage(e, o, "samples are no text for a terminal: -o FILE writes them to a file");
 	}
 	return 0;
 }

@@ -71,8 +71,9 @@ static bool is_interactive(const struct reporting *o)
 {
 	const struct reporting *r = o;
 
-	return !r->stdio && !r->export && !r->annotate && !o->show.file && o->show.style == STYLE_TEXT &&
-	       !o->show.verbose && is_terminal(stdout) && isatty(STDIN_FILENO);
+	return !r->stdio && !r->export && !r->annotate && !o->show.file && o->show.log_fd < 0 &&
+	       o->show.style == STYLE_TEXT && !o->show.verbose && is_terminal(stdout) &&
+	       isatty(STDIN_FILENO);
 }
 
 /*

@@ -37,6 +37,8 @@ static int finish_self_test(struct options *o, struct error *e)
 			return -1;
 	}
 	o->files.nr = 0;
+	if (o->report && !strcmp(o->report, "-"))
+		return fail_usage(e, o, "--report needs a file, which is on the disk before each check begins (-o - prints the results to standard output)");
 	if ((o->facts || asks_for_help(o->checks)) && o->show.style != STYLE_TEXT)
 		return fail_usage(e, o, "-j prints the results of checks");
 	return 0;

@@ -112,7 +112,7 @@ static const struct option_entry stat_options[] = {
 	{ 'x', "field-separator", "SEP", "print fields with SEP between, as perf stat does", set_separator, 0 },
 	{ 'j', "json", NULL, "print JSON, with perf stat's names", set_json, 0 },
 	{ 0, "json-output", NULL, NULL, set_json, 0 },
-	{ 'o', "output", "FILE", "print to FILE, not to standard error; in its name, %h is the host, %p perfex's process, %r the rank (MPI, Slurm)",
+	{ 'o', "output", "FILE", "print to FILE (-: standard output), not to standard error; in its name, %h is the host, %p perfex's process, %r the rank (MPI, Slurm)",
 	  OPTION_TEXT(show.file) },
 	{ 0, "append", NULL, "with -o, add to the end of FILE", OPTION_FLAG(show.append) },
 	{ 0, "log-fd", "N", "print to descriptor N, which is open already", set_log_fd, 0 },
@@ -151,6 +151,8 @@ static int choose_prometheus(struct options *o, struct error *e)
 	if (o->show.style != STYLE_TEXT || o->show.file || o->show.log_fd >= 0 ||
 	    o->stat.repeat || o->stat.runs_auto || o->stat.metric_only)
 		return fail_usage(e, o, "--prometheus prints to its file, and cannot be combined with -j, -x, -o, --log-fd, -r, --runs or --metric-only");
+	if (!strcmp(o->stat.prometheus, "-"))
+		return fail_usage(e, o, "--prometheus replaces its file again and again, and standard output is none");
 	if (!o->counting.split)
 		o->counting.split = SPLIT_CPU;
 	if (!o->stat.interval)
