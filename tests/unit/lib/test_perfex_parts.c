@@ -1492,9 +1492,11 @@ END_TEST
 /* The reasons why ptrace is refused are found in /proc. */
 START_TEST(ptrace_refused)
 {
-	char status[64], scope[64];
+	char status[64], scope[64], self[64];
 
 	make_proc();
+	snprintf(self, sizeof(self), "%s/self", proc);
+	ck_assert_int_eq(symlink("42", self), 0);
 	snprintf(status, sizeof(status), "%s/42/status", proc);
 	snprintf(scope, sizeof(scope), "%s/sys/kernel/yama/ptrace_scope", proc);
 
@@ -1514,6 +1516,16 @@ START_TEST(ptrace_refused)
 	ck_assert_int_eq(error.status, 125);
 	fail_trace(&error, -ESRCH, 42, proc);
 	ck_assert_ptr_nonnull(strstr(error.text, "no process or thread 42"));
+	fail_trace(&error, -ESRCH, 999999999, proc);
+	ck_assert_str_eq(error.text, "there is no process or thread 999999999 (any more)");
+	/* This process is there. */
+	fail_trace(&error, -ESRCH, getpid(), proc);
+	ck_assert_ptr_nonnull(strstr(error.text, "hidepid (use sudo), or is that of another PID namespace"));
+	ck_assert(error.of_both);
+	unlink(self);
+	fail_trace(&error, -ENOSYS, getpid(), proc);
+	ck_assert_ptr_nonnull(strstr(error.text, " is not mounted, by which perfex finds processes"));
+	ck_assert_int_eq(symlink("42", self), 0);
 	fail_trace(&error, -ETIMEDOUT, 42, proc);
 	ck_assert_ptr_nonnull(strstr(error.text, "does not stop"));
 	fail_trace(&error, -EIO, 42, proc);
@@ -1527,6 +1539,7 @@ START_TEST(ptrace_refused)
 	fail_trace(&error, -ESRCH, 42, proc);
 	ck_assert_ptr_nonnull(strstr(error.text, "no process or thread 42"));
 	unlink(status);
+	unlink(self);
 	remove_proc();
 }
 END_TEST

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Error messages about threads of others: why they cannot be counted. */
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include "perfex.h"
@@ -123,6 +125,22 @@ static bool is_of_kernel(pid_t tid, const char *proc)
 	return flags & KERNEL_THREAD;
 }
 
+/* The thread is not found.  It may be there nevertheless: threads are found by files of /proc. */
+static int fail_no_thread(struct error *e, pid_t tid, const char *proc)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "%s/self", proc);
+	if (faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW))
+		return fail_with(e, "%s is not mounted, by which perfex finds processes and threads: 'mount -t proc proc %s' as root",
+				 proc, proc);
+	snprintf(path, sizeof(path), "%s/%d", proc, (int)tid);
+	if (access(path, F_OK) && (!kill(tid, 0) || errno == EPERM))
+		return fail_with(e, "%s does not show process or thread %d: it is mounted with hidepid (use sudo), or is that of another PID namespace",
+				 proc, (int)tid);
+	return fail_with(e, "there is no process or thread %d (any more)", (int)tid);
+}
+
 int fail_trace(struct error *e, int err, pid_t tid, const char *proc)
 {
 	if (is_of_kernel(tid, proc))
@@ -130,7 +148,8 @@ int fail_trace(struct error *e, int err, pid_t tid, const char *proc)
 				 (int)tid);
 	switch (err) {
 	case -ESRCH:
-		fail_with(e, "there is no process or thread %d (any more)", (int)tid);
+	case -ENOSYS:
+		fail_no_thread(e, tid, proc);
 		e->of_both = true;
 		return -1;
 	case -EPERM:

@@ -348,6 +348,7 @@ static int fail_attach(struct session *s, struct error *e, int err, const struct
 		close(fd);
 		return fail_control(e, err, s->control, PROC);
 	case -ESRCH:
+	case -ENOSYS:
 		return fail_trace(e, err, id, PROC);
 	case -EBUSY:
 	case -EIO:
