@@ -179,7 +179,7 @@ static void write_samples(void)
 	static const uint64_t counts[] = { 100000 };
 	uint64_t i;
 
-	put_header(in_dir("samples"), 0);
+	put_header(in_dir("samples"), SAMPLES_CHAINS);
 	put_event(0, 1000, "instructions:u");
 	for (i = 0; i < 64; i++) {
 		put_mapping(10, 0, 0x10000 * (i + 1), 0x10000 * (i + 2), 0, in_dir(i & 1 ? "one" : "two"));

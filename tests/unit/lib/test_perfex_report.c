@@ -1134,6 +1134,36 @@ START_TEST(threads_without_samples)
 }
 END_TEST
 
+/* Calls are asked for that were not recorded. */
+START_TEST(no_chains)
+{
+#define NO_CHAINS	" the recording has no chains of calls: perfex record -g writes them, or --call-graph=dwarf for programs without frame pointers\n"
+	static char *const asked[] = { "--callers", "--callees", "--children" };
+	unsigned int i;
+
+	begin();
+	put_mapping(10, 0, CODE, TWO);
+	put_sample(10, 10, 5, first);
+	put_end(1, (uint64_t []){ 1000 });
+	put_close();
+	for (i = 0; i < ARRAY_SIZE(asked); i++) {
+		ck_assert_int_eq(report(asked[i]), 0);
+		has(out, "\n" NO_CHAINS);
+		ck_assert_int_eq(perfex("report", "-i", (char *)in_dir("s"), asked[i], "-q"), 0);
+		has_not(out, NO_CHAINS);
+		ck_assert_int_eq(report(asked[i], "-j"), 0);
+		ck_assert_str_eq(err, "perfex:" NO_CHAINS);
+	}
+	ck_assert_int_eq(report("--export=svg"), 0);
+	ck_assert_str_eq(err, "perfex:" NO_CHAINS);
+	ck_assert_int_eq(report(), 0);
+	has_not(out, NO_CHAINS);
+	write_shares();
+	ck_assert_int_eq(report("--callers"), 0);
+	has_not(out, NO_CHAINS);
+}
+END_TEST
+
 /* Readers refuse files without samples, or show nothing: perfex says why. */
 START_TEST(empty_exports)
 {
@@ -1230,6 +1260,7 @@ static Suite *suite(void)
 	tcase_add_test(t, hostile_text);
 	tcase_add_loop_test(t, hostile_exports, 0, ARRAY_SIZE(export_formats));
 	tcase_add_test(t, threads_without_samples);
+	tcase_add_test(t, no_chains);
 	tcase_add_test(t, names_that_end_in_a_number);
 	tcase_add_loop_test(t, empty_exports, 0, ARRAY_SIZE(export_formats));
 	suite_add_tcase(s, t);

@@ -512,6 +512,31 @@ void report_cut_off(bool complete, const char *name, const struct reporting *o)
 			name);
 }
 
+/* True if calls are asked for, or are what such a picture shows. */
+static bool shows_calls(const struct reporting *o)
+{
+	return o->children || o->callers || o->callees || (o->export && !strcmp(o->export, "svg"));
+}
+
+static bool has_calls(const struct profile *p)
+{
+	size_t i;
+
+	for (i = 0; !p->chains && i < p->nrsamples; i++)
+		if (stack_of(p, p->samples[i].stack)->parent)
+			return true;
+	return p->chains;
+}
+
+/* Say why there are no calls in what is printed. */
+static void report_no_chains(FILE *f, const char *before, const struct profile *p,
+			     const struct reporting *o)
+{
+	if (!o->show.quiet && shows_calls(o) && p->nrsamples && !has_calls(p))
+		fprintf(f, "%s the recording has no chains of calls: perfex record -g writes them, or --call-graph=dwarf for programs without frame pointers\n",
+			before);
+}
+
 static int print_text(FILE *f, struct profile *p, const struct reporting *o, struct error *e)
 {
 	const struct reporting *r = o;
@@ -521,6 +546,7 @@ static int print_text(FILE *f, struct profile *p, const struct reporting *o, str
 	print_head(f, p);
 	if (!o->comm && !o->targets.nr)
 		print_missing(f, p);
+	report_no_chains(f, "\n", p, o);
 	/* The event is a column, and not the table's title. */
 	if (r->sort && strstr(r->sort, "event") && p->nrsamples)
 		err = print_table(f, p, r->sort, p->nrevents, r->sort, o, e);
@@ -572,6 +598,8 @@ static int print_profile(FILE *f, struct profile *p, const struct reporting *o, 
 		report_missing(p, o);
 		report_cut_off(p->complete, p->name, o);
 	}
+	if (o->export || o->show.style == STYLE_JSON)
+		report_no_chains(stderr, "perfex:", p, o);
 	for (i = 0; o->export && i < ARRAY_SIZE(exports); i++)
 		if (!strcmp(o->export, exports[i].name))
 			return exports[i].fn(f, p, o, e);
