@@ -146,6 +146,7 @@ if [ -z "$user" ] || id 65534 > /dev/null 2>&1; then
 		# shellcheck disable=SC2086
 		run "record, $command" 125 record --backend=perf $user -e task-clock=1ms -o "$tmp/samples" $command
 		check "why, record, $command" "$(grep -c '^perfex: not all was counted: perf_event leaves' "$tmp/err")" 1
+		check "no advice, record, $command" "$(grep -c 'shorter period' "$tmp/err")" 0
 	done
 	rm -f "$tmp/unreadable"
 fi

@@ -287,6 +287,12 @@ START_TEST(no_samples)
 	ck_assert_int_eq(report(), 0);
 	has(out, "                   0  samples\n");
 	has_not(out, "Functions");
+	/* A shorter period would be no help. */
+	fake.status = VPERFCTR_STATUS_PRIVILEGED;
+	ck_assert_int_eq(sample("instructions=1", TWO), 125);
+	has(err, "perfex: 0 samples in ");
+	has(err, "\nperfex: a program was not counted: it gained privileges when executed");
+	has_not(err, "no samples: ");
 }
 END_TEST
 

@@ -1001,9 +1001,9 @@ static const char *summary_name(const struct showing *show)
 	return show->file ? show->file : "standard output";
 }
 
-/* c->own has the sums of all threads. */
+/* sums: of all threads.  complete: otherwise an error message says why there are so few samples */
 static void print_summary(const struct recording *rec, const struct choice *c,
-			  const struct sums *sums, const char *name, bool inherit)
+			  const struct sums *sums, const char *name, bool inherit, bool complete)
 {
 	const struct vperfctr_info *info = c->kinds.info;
 	double seconds = info->tsc_khz ? (double)sums->tsc / (info->tsc_khz * 1e3) : 0;
@@ -1028,7 +1028,7 @@ static void print_summary(const struct recording *rec, const struct choice *c,
 		fprintf(stderr, "perfex: perf_event has stopped events %s times until the next tick, as they gave more samples than kernel.perf_event_max_sample_rate allows (%d per second): there were more of them than these; use a longer period\n",
 			thousands(a, rec->throttled), read_number(PROC "/sys/kernel/perf_event_max_sample_rate"));
 	/* If there are so few samples that the file says nothing, say what to do about it. */
-	if (!rec->nrsamples && !rec->dropped)
+	if (!rec->nrsamples && !rec->dropped && complete)
 		advise_shorter_period(c, sums, inherit);
 	else if (rec->dropped > rec->nrsamples && !c->rate)
 		advise_longer_period(c, rec, seconds);
@@ -1094,6 +1094,17 @@ static void print_others(const struct choice *c, const struct counts *counts,
 		      stderr);
 }
 
+/* Return: 0 if all of the command was counted, or -1 with *e */
+static int check_run(const struct session *s, const struct counts *counts,
+		     const struct rusage *usage, struct error *e)
+{
+	if (counts_check(counts, e))
+		return -1;
+	if (!counts_any(counts))
+		return fail_with(e, "the command was not counted");
+	return run_check_perf(&s->run, &counts->own, usage, e);
+}
+
 static int sample_run(struct session *s, const struct choice *c, struct vperfctr_control *control,
 		      struct error *e)
 {
@@ -1102,6 +1113,7 @@ static int sample_run(struct session *s, const struct choice *c, struct vperfctr
 	struct vperfctr_ring ring;
 	struct counts counts;
 	struct rusage usage;
+	int incomplete;
 
 	control->flags |= VPERFCTR_CONTROL_START_ON_EXEC;
 	s->run = (struct running){
@@ -1112,15 +1124,10 @@ static int sample_run(struct session *s, const struct choice *c, struct vperfctr
 		return -1;
 	if (write_end(r, &counts.own, seconds_since(&s->run.start), e))
 		return -1;
-	print_summary(&r->rec, c, &counts.own, summary_name(c->show), inherit);
+	incomplete = check_run(s, &counts, &usage, e);
+	print_summary(&r->rec, c, &counts.own, summary_name(c->show), inherit, !incomplete);
 	print_others(c, &counts, &usage, inherit);
-	if (counts_check(&counts, e))
-		return -1;
-	if (!counts_any(&counts))
-		return fail_with(e, "the command was not counted");
-	if (run_check_perf(&s->run, &counts.own, &usage, e))
-		return -1;
-	return run_status(s->wstatus);
+	return incomplete ? -1 : run_status(s->wstatus);
 }
 
 /* ---- running processes ----------------------------------------------------------------------- */
@@ -1165,7 +1172,8 @@ static int sample_attached(struct recorder *rec, const struct vperfctr_control *
 	if (r.counted && write_end(rec, &r.total, r.elapsed, e)) {
 		ret = -1;
 	} else if (r.counted) {
-		print_summary(&rec->rec, c, &r.total, summary_name(c->show), inherits(control));
+		print_summary(&rec->rec, c, &r.total, summary_name(c->show), inherits(control),
+			      r.complete);
 		print_remarks(&r);
 	}
 	result_free(&r);
@@ -1208,7 +1216,7 @@ static int sample_cpus(struct recorder *rec, struct cpus *cpus,
 	if (write_end(rec, &r.total, r.elapsed, e)) {
 		ret = -1;
 	} else {
-		print_summary(&rec->rec, c, &r.total, summary_name(c->show), true);
+		print_summary(&rec->rec, c, &r.total, summary_name(c->show), true, r.complete);
 		print_remarks(&r);
 	}
 	result_free(&r);
