@@ -444,6 +444,18 @@ START_TEST(cut_run_is_left_out)
 	unlink(in_dir("file"));
 	ck_assert_int_eq(perfex("-r", "3", "-e", "instructions:u", "sh", "-c", command), 128 + SIGTERM);
 	has(err, ", mean of 2 runs):");
+	/* One run has no deviation. */
+	write_text("file", "run\n");
+	ck_assert_int_eq(perfex("-r", "9", "-e", "instructions:u", "sh", "-c", command), 128 + SIGTERM);
+	has(err, ", one run):");
+	has(err, "\n The last run is left out of the mean: a signal may have cut it short.\n");
+	has_not(err, "+-");
+	write_text("file", "run\n");
+	ck_assert_int_eq(perfex("-r", "9", "-x", ",", "-e", "instructions:u", "sh", "-c", command), 128 + SIGTERM);
+	ck_assert_str_eq(err, "1000000,,instructions:u,1500000,100.00,,\n"
+			      "perfex: The last run is left out of the mean: a signal may have cut it short\n");
+	ck_assert_int_eq(perfex("-r1", "-e", "instructions:u", "true"), 0);
+	has_not(err, "+-");
 	/* If a group of events has no complete run, no counts are shown. */
 	unlink(in_dir("file"));
 	ck_assert_int_eq(perfex("--runs=auto", "-r", "2", "-e", "r010e:u,r0151:u,r0185:u,r0187:u,r0149:u",

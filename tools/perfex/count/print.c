@@ -189,10 +189,10 @@ static void print_row(const struct table *t, const char *count, const char *name
 	fprintf(t->f, "%s\n", t->plain);
 }
 
-/* Return the deviation of the mean of several runs, in percent; negative: there is one run. */
+/* Return the deviation of the mean of several runs, in percent; negative: only one was counted. */
 static double deviation_of(const struct series *series, const struct spread *spread)
 {
-	return series ? spread_percent(spread) : -1;
+	return series && spread->nr > 1 ? spread_percent(spread) : -1;
 }
 
 static const char *modes_text(const struct events *events)
@@ -511,6 +511,8 @@ static void print_title(const struct printing *p, const struct result *r, const 
 		snprintf(runs, sizeof(runs), r->cut_short ? ", each the mean of %u or more runs" :
 			 ", each the mean of %u out of %u runs", p->series->nr,
 			 p->series->nr * p->nrgroups);
+	else if (p->series && p->series->nr == 1)
+		strcpy(runs, ", one run");
 	else if (p->series)
 		snprintf(runs, sizeof(runs), ", mean of %u runs", p->series->nr);
 	else if (p->nrgroups > 1)
@@ -753,6 +755,8 @@ static void print_records(const struct printing *p, double at, const struct part
 			  const struct series *series, const struct sums *sums, double elapsed)
 {
 	const double ns = sums ? ns_of(p, sums) : 0;
+	/* Those of events with one run are 0, if others have several. */
+	const bool deviations = series && series->elapsed.nr > 1;
 	const struct events *events = p->events;
 	unsigned int i, done = 0;
 
@@ -763,7 +767,7 @@ static void print_records(const struct printing *p, double at, const struct part
 			.deviation = -1, .unit = "", .instead = "<not counted>",
 		};
 
-		print_refused_records(p, at, part, series, &done, i);
+		print_refused_records(p, at, part, deviations, &done, i);
 		if (!events->nr) {
 			r.event = "thread-time";
 			r.unit = "ns";
@@ -779,11 +783,13 @@ static void print_records(const struct printing *p, double at, const struct part
 			if (sums)
 				r.remark = find_remark(events, sums, elapsed, ns_of_rates(p, sums), i);
 		}
+		if (deviations && r.deviation < 0)
+			r.deviation = 0;
 		print_record(p, &r);
 	}
-	print_refused_records(p, at, part, series, &done, i);
+	print_refused_records(p, at, part, deviations, &done, i);
 	for (i = 0; has_metrics(p) && sums && i < p->metrics->nr; i++)
-		print_metric_record(p, at, part, series, &p->metrics->metric[i], sums);
+		print_metric_record(p, at, part, deviations, &p->metrics->metric[i], sums);
 }
 
 /* The parts' sums are valid if `sums` is not NULL. */
