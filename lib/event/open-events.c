@@ -173,7 +173,8 @@ static int fill_control(struct vperfctr_control *control, struct vperfctr_ctr *c
 						 why_kind.text);
 		if ((unsigned int)(n * (k + 1)) > room)
 			return __vperfctr_refuse(why, -EOVERFLOW,
-						 "there is room for %u counters only", room);
+						 "there is room for %u counter%s only", room,
+						 room == 1 ? "" : "s");
 		if (k && n) {
 			vperfctr_control_add_kind(control, table);
 			continue;

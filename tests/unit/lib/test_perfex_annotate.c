@@ -206,9 +206,9 @@ START_TEST(filters)
 	put_close();
 	ck_assert_int_eq(annotate("first"), 0);
 	has(out, "first [two], instructions:u: 3 samples, 100.00% of all\n");
-	has(out, "first [two], cache-misses:u: 1 samples, 100.00% of all\n");
+	has(out, "first [two], cache-misses:u: 1 sample, 100.00% of all\n");
 	ck_assert_int_eq(annotate("first", "--comm=one"), 0);
-	has(out, "first [two], instructions:u: 1 samples, 100.00% of all\n");
+	has(out, "first [two], instructions:u: 1 sample, 100.00% of all\n");
 	has_not(out, "cache-misses");
 	ck_assert_int_eq(annotate("first", "-t", "11", "-e", "instructions:u"), 0);
 	has(out, "first [two], instructions:u: 2 samples, 100.00% of all\n");
@@ -241,7 +241,7 @@ START_TEST(functions_of_one_name)
 	has(out, " first [other.so], instructions:u: 2 samples, 66.67% of all\n");
 	has_not(out, "[two]");
 	ck_assert_int_eq(annotate("first@[two]"), 0);
-	has(out, " first [two], instructions:u: 1 samples, 33.33% of all\n");
+	has(out, " first [two], instructions:u: 1 sample, 33.33% of all\n");
 	snprintf(at, sizeof(at), "first@%s", copy);
 	ck_assert_int_eq(annotate(at), 0);
 	has(out, "[other.so]");
@@ -506,7 +506,7 @@ START_TEST(code_without_bytes)
 	end();
 	ck_assert_int_eq(annotate("made"), 0);
 	unlink(map);
-	has(out, " made [anon], instructions:u: 1 samples, 100.00% of all\n");
+	has(out, " made [anon], instructions:u: 1 sample, 100.00% of all\n");
 	has(out, disassembler_built() ? "\n The function's instructions are in no file.\n" :
 					   "without capstone");
 	has(out, " 100.00%             1  7f000000101f\n");

@@ -203,7 +203,7 @@ START_TEST(stubs_of_calls)
 		}
 		if (!*prefix) {
 			ck_assert_int_eq(report("--annotate", name), 0);
-			snprintf(text, sizeof(text), " %s [p], instructions:u: 1 samples, 100.00%% of all\n",
+			snprintf(text, sizeof(text), " %s [p], instructions:u: 1 sample, 100.00%% of all\n",
 				 name);
 			has(out, text);
 		}
@@ -249,7 +249,7 @@ START_TEST(build_ids)
 	ck_assert_int_eq(report_below(), 0);
 	has(out, "  work [p]\n");
 	ck_assert_int_eq(report_below("--annotate=work"), 0);
-	has(out, " work [p], instructions:u: 1 samples, 100.00% of all\n");
+	has(out, " work [p], instructions:u: 1 sample, 100.00% of all\n");
 	/* The function has no name if the directory of --symfs has another file, too. */
 	shell("cp p root/$PWD/p");
 	ck_assert_int_eq(report_below(), 0);
@@ -490,7 +490,7 @@ START_TEST(separate_by_build_id)
 	has(out, "/p.c:3  work\n");
 	unlink(program());
 	ck_assert_int_eq(report_below("--annotate=work"), 0);
-	has(out, " work [p], instructions:u: 1 samples, 100.00% of all\n");
+	has(out, " work [p], instructions:u: 1 sample, 100.00% of all\n");
 	has(out, disassembler_built() ? "instructions are in no file" : "without capstone");
 }
 END_TEST

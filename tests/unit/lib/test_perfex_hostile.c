@@ -1062,7 +1062,7 @@ START_TEST(instructions_of_a_dump)
 	put_end(1, (uint64_t []){ 2000 });
 	put_close();
 	ck_assert_msg(!report("--annotate", "fffffff"), "%s", err);
-	has(out, " fffffff [jit-10.dump], instructions:u: 1 samples, 4.00% of all\n");
+	has(out, " fffffff [jit-10.dump], instructions:u: 1 sample, 4.00% of all\n");
 	getrusage(RUSAGE_CHILDREN, &usage);
 	ck_assert_int_lt(usage.ru_maxrss, MAX_MEMORY);
 }

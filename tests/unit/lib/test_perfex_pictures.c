@@ -344,7 +344,7 @@ END_TEST
 static const struct {
 	const char *a, *b, *message;
 } unlike[] = {
-	{ ONE("x", "1"), ONE("x", "1") ONE("y", "1"), "only 1 of 2 files have 'y'" },
+	{ ONE("x", "1"), ONE("x", "1") ONE("y", "1"), "only 1 of 2 files has 'y'" },
 	{ ONE("x", "1"), ONE("x", "<not counted>"), "b' has no count of 'x', so there is no sum" },
 	{ CLOCK("1"), ONE("task-clock", "<not counted>"), "b' has no count of 'task-clock', so there is no sum" },
 	{ ONE("task-clock", "<not counted>"), CLOCK("1"), "a' has no count of 'task-clock', so there is no sum" },

@@ -277,6 +277,18 @@ START_TEST(report_into_itself)
 }
 END_TEST
 
+/* Messages do not speak of "1 samples". */
+START_TEST(one_sample)
+{
+	fake.nrsamples = 1;
+	ck_assert_int_eq(sample("instructions=1k", TWO), 0);
+	has(err, "perfex: 1 sample in ");
+	ck_assert_int_eq(report("--export=svg"), 0);
+	has(out, ": 1 sample, ");
+	has(out, ": 1 sample, one each 1,000<");
+}
+END_TEST
+
 START_TEST(no_samples)
 {
 	fake.nrsamples = 0;
@@ -932,6 +944,7 @@ static Suite *suite(void)
 	tcase_add_test(t, stripped_file);
 	tcase_add_test(t, full_ring);
 	tcase_add_test(t, weight_of_dropped_samples);
+	tcase_add_test(t, one_sample);
 	tcase_add_test(t, no_samples);
 	tcase_add_test(t, most_samples_dropped);
 	tcase_add_test(t, report_into_itself);

@@ -770,6 +770,12 @@ char *thousands(char *buf, uint64_t n);
 /* Print no commas from now on. */
 void thousands_off(void);
 
+/* Return: the end of a word behind this number. */
+static inline const char *plural(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
 #define MAX_SPECS	64
 
 /* The part of the kernel that counts a command. */

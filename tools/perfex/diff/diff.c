@@ -337,7 +337,8 @@ static void print_differences(FILE *f, const struct differences *d, const struct
 		fprintf(f, "  %s\n", d->row[i].name);
 	}
 	if (shown < d->nr)
-		fprintf(f, "\n %u more are shown with -v.\n", d->nr - shown);
+		fprintf(f, "\n %u more %s shown with -v.\n", d->nr - shown,
+			d->nr - shown == 1 ? "is" : "are");
 	fputc('\n', f);
 }
 

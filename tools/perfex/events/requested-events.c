@@ -103,8 +103,8 @@ static int add_event(struct events *events, const char *name, const struct vperf
 	if (!*name)
 		return fail_with(e, "an event name is missing in the argument of -e");
 	if (events->nr == VPERFCTR_MAX_CTRS)
-		return fail_with(e, "too many events: %u at most, and this processor has %u counters",
-				 VPERFCTR_MAX_CTRS, info->nrctrs);
+		return fail_with(e, "too many events: %u at most, and this processor has %u counter%s",
+				 VPERFCTR_MAX_CTRS, info->nrctrs, plural(info->nrctrs));
 	if (find_time(event, name)) {
 		events->group[events->nr++] = 0;
 		return 0;

@@ -181,8 +181,8 @@ static void print_node(const struct picture *pic, const struct tree_node *node,
 		putc(' ', f);
 		xml_string(f, file);
 	}
-	fprintf(f, ": %s samples, %.2f %%</title><rect x=\"%.2f\" y=\"%u\" width=\"%.2f\" height=\"%d\" rx=\"2\" fill=\"",
-		thousands(number, node->weight), 100 * (double)node->weight / (double)pic->all,
+	fprintf(f, ": %s sample%s, %.2f %%</title><rect x=\"%.2f\" y=\"%u\" width=\"%.2f\" height=\"%d\" rx=\"2\" fill=\"",
+		thousands(number, node->weight), plural(node->weight), 100 * (double)node->weight / (double)pic->all,
 		x, y, width, ROW - 1);
 	print_colour(f, node, name);
 	fprintf(f, "\"/><text x=\"%.2f\" y=\"%u\">", x + 3, y + 13);
@@ -241,7 +241,7 @@ static void print_picture(struct picture *pic)
 	print_fitting(f, command, 100 * LETTER);
 	fprintf(f, "</text>\n<text x=\"%d\" y=\"46\">", MARGIN);
 	xml_string(f, event->name);
-	fprintf(f, ": %s samples", thousands(number, event->samples));
+	fprintf(f, ": %s sample%s", thousands(number, event->samples), plural(event->samples));
 	if (event->period && !pic->p->rate)
 		fprintf(f, ", one each %s%s", thousands(number, event->period),
 			event->time ? " ns" : "");

@@ -209,8 +209,9 @@ static int check_rows(const struct rows *rows, unsigned int nrfiles,
 		return -1;
 	for (i = 0; i < rows->nr; i++)
 		if (rows->row[i].nrfiles != nrfiles)
-			return fail_with(e, "only %u of %u files have '%.100s': count the same in all, or leave it out by -e",
-					 rows->row[i].nrfiles, nrfiles, rows->row[i].name);
+			return fail_with(e, "only %u of %u files %s '%.100s': count the same in all, or leave it out by -e",
+					 rows->row[i].nrfiles, nrfiles,
+					 rows->row[i].nrfiles == 1 ? "has" : "have", rows->row[i].name);
 	return 0;
 }
 
@@ -300,8 +301,8 @@ static void print_rows(FILE *f, const struct rows *rows, const struct file_list 
 	unsigned int i;
 
 	if (show->style == STYLE_TEXT)
-		fprintf(f, "\n Counts of %u files:\n\n%20s %18s %18s %18s %9s\n\n", files->nr, "sum", "mean",
-			"least", "most", "imbalance");
+		fprintf(f, "\n Counts of %u file%s:\n\n%20s %18s %18s %18s %9s\n\n", files->nr,
+			plural(files->nr), "sum", "mean", "least", "most", "imbalance");
 	for (i = 0; i < rows->nr; i++)
 		if (show->style == STYLE_JSON)
 			print_json(f, &rows->row[i]);

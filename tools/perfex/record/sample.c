@@ -535,8 +535,8 @@ static void print_choice(const struct choice *c)
 		return;
 	}
 	if (c->rate) {
-		fprintf(stderr, "perfex: about %s samples of %s per second of each %s (--sample=EVENT chooses another)\n",
-			thousands(buf, c->rate), c->events->ev[0].name,
+		fprintf(stderr, "perfex: about %s sample%s of %s per second of each %s (--sample=EVENT chooses another)\n",
+			thousands(buf, c->rate), plural(c->rate), c->events->ev[0].name,
 			c->cpus ? "CPU" : "thread");
 		return;
 	}
@@ -988,8 +988,8 @@ static void advise_longer_period(const struct choice *c, const struct recording 
 			round_down(period));
 	}
 	if (rate > 0 && seconds > 0 && (double)overflows / seconds > rate)
-		fprintf(stderr, "; the module's parameter max_sample_rate allows %d samples per second of a %s",
-			rate, c->cpus ? "CPU" : "thread");
+		fprintf(stderr, "; the module's parameter max_sample_rate allows %d sample%s per second of a %s",
+			rate, plural((uint64_t)rate), c->cpus ? "CPU" : "thread");
 	fputc('\n', stderr);
 }
 
@@ -1012,9 +1012,11 @@ static void print_summary(const struct recording *rec, const struct choice *c,
 
 	if (!name)
 		return;
-	fprintf(stderr, "perfex: %s samples in '%s'", thousands(a, rec->nrsamples), name);
+	fprintf(stderr, "perfex: %s sample%s in '%s'", thousands(a, rec->nrsamples), plural(rec->nrsamples),
+		name);
 	if (c->rate)
-		fprintf(stderr, " for %s periods;", thousands(b, rec->nrsamples + rec->dropped));
+		fprintf(stderr, " for %s period%s;", thousands(b, rec->nrsamples + rec->dropped),
+			plural(rec->nrsamples + rec->dropped));
 	else
 		fprintf(stderr, ", %s dropped;", thousands(b, rec->dropped));
 	for (i = 0; i < c->events->nr; i++)
@@ -1022,11 +1024,11 @@ static void print_summary(const struct recording *rec, const struct choice *c,
 			counted_name(c, i));
 	fputs(" in all\n", stderr);
 	if (rec->lost)
-		fprintf(stderr, "perfex: %s records of tasks and mappings were lost: samples may be shown as [unknown]\n",
-			thousands(a, rec->lost));
+		fprintf(stderr, "perfex: %s record%s of tasks and mappings %s lost: samples may be shown as [unknown]\n",
+			thousands(a, rec->lost), plural(rec->lost), rec->lost == 1 ? "was" : "were");
 	if (rec->throttled)
-		fprintf(stderr, "perfex: perf_event has stopped events %s times until the next tick, as they gave more samples than kernel.perf_event_max_sample_rate allows (%d per second): there were more of them than these; use a longer period\n",
-			thousands(a, rec->throttled), read_number(PROC "/sys/kernel/perf_event_max_sample_rate"));
+		fprintf(stderr, "perfex: perf_event has stopped events %s time%s until the next tick, as they gave more samples than kernel.perf_event_max_sample_rate allows (%d per second): there were more of them than these; use a longer period\n",
+			thousands(a, rec->throttled), plural(rec->throttled), read_number(PROC "/sys/kernel/perf_event_max_sample_rate"));
 	/* If there are so few samples that the file says nothing, say what to do about it. */
 	if (!rec->nrsamples && !rec->dropped && complete)
 		advise_shorter_period(c, sums, inherit);

@@ -224,7 +224,8 @@ static bool print_instructions(FILE *f, const struct profile *p,
 	}
 	free(shown);
 	if (left_out)
-		fprintf(f, "\n %zu instructions without samples are shown with -v.\n", left_out);
+		fprintf(f, "\n %zu instruction%s without samples %s shown with -v.\n", left_out,
+			plural(left_out), left_out == 1 ? "is" : "are");
 	return true;
 }
 
@@ -253,8 +254,8 @@ static bool print_function(FILE *f, const struct profile *p, const struct profil
 	if (fn->part)
 		fprintf(f, "%s, inlined into ", string_of(p, fn->part));
 	fprintf(f, "%s %s", string_of(p, fn->name), file);
-	fprintf(f, ", %s: %s samples, %.2f%% of all\n", event->name, thousands(buf, fn->samples),
-		percent(fn->weight, event->weight));
+	fprintf(f, ", %s: %s sample%s, %.2f%% of all\n", event->name, thousands(buf, fn->samples),
+		plural(fn->samples), percent(fn->weight, event->weight));
 	print_lines(f, p, fn, sources);
 	if (!fn->disassembled)
 		print_why_not_disassembled(f, fn);

@@ -76,8 +76,9 @@ static char *list_title(const struct profile *p, unsigned int event)
 {
 	char samples[THOUSANDS_LEN];
 
-	return print("%s: %s samples of '%s'%s", p->events[event].name,
-		     thousands(samples, p->events[event].samples), p->command ? p->command : "?",
+	return print("%s: %s sample%s of '%s'%s", p->events[event].name,
+		     thousands(samples, p->events[event].samples), plural(p->events[event].samples),
+		     p->command ? p->command : "?",
 		     p->nrevents > 1 ? " (Tab: the next event)" : "");
 }
 

@@ -164,7 +164,8 @@ static void print_rows(FILE *f, const struct hash_table *t, const struct report_
 	}
 	if (shown < nr)
 		fprintf(f, "\n %u more %s.\n", nr - shown,
-			o->percent_limit > 0 ? "have a smaller share" : "are shown with -v");
+			o->percent_limit > 0 ? nr - shown == 1 ? "has a smaller share" : "have a smaller share" :
+			nr - shown == 1 ? "is shown with -v" : "are shown with -v");
 }
 
 /* event: NULL: all of them. */
@@ -263,7 +264,7 @@ static void print_counts(FILE *f, const struct profile *p)
 		else
 			continue;
 		if (p->nrevents > 1)
-			fprintf(f, ", %s samples", thousands(samples, event->samples));
+			fprintf(f, ", %s sample%s", thousands(samples, event->samples), plural(event->samples));
 		if (p->nrevents > 1 && !p->rate)
 			fprintf(f, ", one each %s", thousands(period, event->period));
 		fputc('\n', f);

@@ -65,7 +65,8 @@ static void print_rate(FILE *f, const struct profile_event *event, double second
 		fprintf(f, "%s: %.3f M/sec", event->name, rate / 1e6);
 	else
 		fprintf(f, "%s: %.3f K/sec", event->name, rate / 1e3);
-	fprintf(f, ", %s samples in %.1f seconds", thousands(samples, event->samples), seconds);
+	fprintf(f, ", %s sample%s in %.1f seconds", thousands(samples, event->samples),
+		plural(event->samples), seconds);
 }
 
 /* Print the table of an event; on a terminal over the one before. */
