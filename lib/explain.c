@@ -458,7 +458,7 @@ static void explain_open(int err, const char *device, struct vperfctr_why *why)
 		    device);
 		break;
 	case -EPROTONOSUPPORT:
-		say(why, "the vperfctr module has another interface version than this program (see perfex -i): install the two from the same release, and reload the module");
+		say(why, "the vperfctr module has another interface version than this program (see perfex info): install the two from the same release, and reload the module");
 		break;
 	case -EEXIST:
 		say(why, "this thread has counters already, of another part of this program, or of the program that started it: count beside it with VPERFCTR_OPEN_OBSERVER");
@@ -539,7 +539,7 @@ static void explain_open_cpus(int err, const char *device, struct vperfctr_why *
 		say(why, "counting CPUs shows what all users do, and needs CAP_PERFMON");
 		break;
 	case -EOPNOTSUPP:
-		say(why, "the vperfctr module cannot count CPUs here, as there are no counters, or perf could let programs read them ('isolate=0' when the module is loaded permits that): see perfex -i");
+		say(why, "the vperfctr module cannot count CPUs here, as there are no counters, or perf could let programs read them ('isolate=0' when the module is loaded permits that): see perfex info");
 		break;
 	case -ENOTTY:
 		say(why, "the vperfctr module is too old to count CPUs: install that of this release");
@@ -563,7 +563,7 @@ static void explain_control_cpus(int err, const struct vperfctr_control *control
 		say(why, "one of these events is not exact while the hyper-thread sibling of a CPU is online: leave it out, or turn siblings off with 'echo off | sudo tee /sys/devices/system/cpu/smt/control'");
 		break;
 	case -EUSERS:
-		say(why, "not all of these CPUs can count this: perfex -i shows those that can");
+		say(why, "not all of these CPUs can count this: perfex info shows those that can");
 		break;
 	case -EACCES:
 #ifdef __aarch64__

@@ -288,7 +288,7 @@ fi
 echo "$usual" > $rate
 sample --sample -- "$here/tree" 100000
 check "status without options" "$status" 0
-check "the choice" "$(grep -c '^perfex: a sample each .* cycles:u (--sample=EVENT=PERIOD chooses others)$' "$tmp/err")" 1
+check "the choice" "$(grep -c '^perfex: a sample each .* cycles:u (-e EVENT=PERIOD chooses others)$' "$tmp/err")" 1
 check "some samples without options" "$([ "$(grep -c '^sample ' "$tmp/text")" -gt 5 ] && echo yes)" yes
 
 echo "$((100 * (checks - failures) / checks))%: Checks: $checks, Failures: $failures, Errors: 0"

@@ -121,7 +121,7 @@ START_TEST(kinds)
 	ck_assert_int_eq(perfex("-a", "-e", "cycles:u", "true"), 0);
 	has(err, "\n Not included: CPUs 3, as their counters cannot be used.\n");
 	ck_assert_int_eq(perfex("-C3", "-e", "cycles:u", "true"), 125);
-	is_message("CPU 3 has no counters that can be used: see perfex -i");
+	is_message("CPU 3 has no counters that can be used: see perfex info");
 	fake.foreign_cpus = 0xf;
 	ck_assert_int_eq(perfex("-a", "-e", "cycles:u", "true"), 125);
 	is_message("no CPU has counters that can be used");
@@ -581,7 +581,7 @@ START_TEST(samples)
 	/* Some CPUs, for a time, with rate and calls, and with the event of CPUs. */
 	fake.nrcalls = 2;
 	ck_assert_int_eq(perfex("-C1-2", "--sample", "-F", "100", "-g", "-o", (char *)in_dir("s"), "--timeout=0.1"), 0);
-	has(err, "perfex: about 100 samples of cycles per second of each CPU (--sample=EVENT chooses another)\n");
+	has(err, "perfex: about 100 samples of cycles per second of each CPU (-e EVENT chooses another)\n");
 	ck_assert_uint_eq(fake_seen->counted_cpus, 0x6);
 	ck_assert_uint_eq(fake_seen->ring.kernel_depth, 64);
 	ck_assert_uint_eq(fake_seen->ring.rate, 100);

@@ -262,7 +262,7 @@ START_TEST(detailed)
 	has_not(strstr(err, " msec task-clock ") + 1, " msec task-clock ");
 	fake.info.soft = 0;
 	ck_assert_int_eq(perfex("-d", "true"), 125);
-	is_message("none of the metrics of -d can be counted here: perfex -i shows");
+	is_message("none of the metrics of -d can be counted here: perfex info shows");
 }
 END_TEST
 

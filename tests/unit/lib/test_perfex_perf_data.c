@@ -614,7 +614,7 @@ START_TEST(other_perf_data)
 {
 	static const struct { size_t at; const char *bytes; size_t len; const char *message; } cases[] = {
 		{ 0, "2ELIFREP", 8, "is of a machine with another byte order" },
-		{ 0, "PERFFILE", 8, "is not a file of perfex --sample or perf record" },
+		{ 0, "PERFFILE", 8, "is not a file of perfex record or perf record" },
 		{ 8, "\20\0\0\0\0\0\0\0", 8, "is what perf record writes to a pipe" },
 		{ 16, "\0\0\0\0\0\0\0\0", 8, "is damaged: it has no events" },
 		{ 32, "\377\377\0\0\0\0\0\0", 8, "has more events than perfex reports: 64 at most" },

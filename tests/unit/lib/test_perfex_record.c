@@ -159,7 +159,7 @@ END_TEST
 START_TEST(usual_period)
 {
 	ck_assert_int_eq(sample("--sample=instructions:u", TWO), 0);
-	has(err, "perfex: a sample each 1,000,003 instructions:u (--sample=EVENT=PERIOD chooses others)\n");
+	has(err, "perfex: a sample each 1,000,003 instructions:u (-e EVENT=PERIOD chooses others)\n");
 	ck_assert_int_eq(fake_seen->ctr[0].ireset, -1000003);
 	ck_assert_int_eq(sample("--sample=branches:u,branch-misses:u=77", TWO), 0);
 	has(err, "perfex: a sample each 200,003 branches:u and each 77 branch-misses:u (");

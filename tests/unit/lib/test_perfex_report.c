@@ -1119,7 +1119,7 @@ START_TEST(threads_without_samples)
 	put_close();
 	ck_assert_int_eq(report(), 0);
 	has(out, "\n 75% of instructions:u have no samples: threads and processes that ended before their first one.\n"
-		 " A shorter period shows them (--sample=EVENT=PERIOD), or a newer module (spread in perfex -i).\n");
+		 " A shorter period shows them (-e EVENT=PERIOD), or a newer module (spread in perfex info).\n");
 	/* Samples that are left out are not missing. */
 	ck_assert_int_eq(report("-t", "10"), 0);
 	has_not(out, "have no samples");

@@ -839,7 +839,7 @@ START_TEST(options_of_self_test)
 	has(out, "\nlog          the kernel's log has no complaint\n");
 	ck_assert_str_eq(err, "");
 	ck_assert_int_eq(perfex("--self-test=each,nothing"), 125);
-	is_message("there is no check 'nothing': 'perfex --self-test=help' lists them");
+	is_message("there is no check 'nothing': 'perfex self-test help' lists them");
 	ck_assert_int_eq(perfex("--self-test="), 125);
 	is_message("there is no check ''");
 	ck_assert_int_eq(perfex("--self-test", "true"), 125);

@@ -769,9 +769,9 @@ START_TEST(not_a_sample_file)
 	ck_assert_int_eq(perfex("--report", "/"), 125);
 	is_message("cannot read '/': Is a directory");
 	ck_assert_int_eq(perfex("--report", "/dev/null"), 125);
-	is_message("is not a file of perfex --sample");
+	is_message("is not a file of perfex record");
 	ck_assert_int_eq(perfex("--report", TWO), 125);
-	is_message("is not a file of perfex --sample");
+	is_message("is not a file of perfex record");
 }
 END_TEST
 

@@ -112,7 +112,7 @@ int fail_control_cpus(struct error *e, int err, const struct vperfctr_control *c
 	case -EPERM:
 		return fail_open_cpus(e, err);
 	case -EUSERS:
-		return fail_with(e, "not all of these CPUs can count this: perfex -i shows those that can, and -C chooses CPUs");
+		return fail_with(e, "not all of these CPUs can count this: perfex info shows those that can, and -C chooses CPUs");
 	default:
 		return fail_call(e, err, VPERFCTR_WHY_CONTROL_CPUS, control, proc);
 	}
@@ -120,12 +120,12 @@ int fail_control_cpus(struct error *e, int err, const struct vperfctr_control *c
 
 int fail_no_cpu(struct error *e)
 {
-	return fail_with(e, "there are no CPUs that can count where this may run: see perfex -i, and taskset(1)");
+	return fail_with(e, "there are no CPUs that can count where this may run: see perfex info, and taskset(1)");
 }
 
 int fail_no_kind(struct error *e, const char *kind)
 {
-	return fail_with(e, "there is no kind '%.40s' of CPUs: see perfex -i", kind);
+	return fail_with(e, "there is no kind '%.40s' of CPUs: see perfex info", kind);
 }
 
 int fail_some_kinds(struct error *e, const char *able, const char *example,

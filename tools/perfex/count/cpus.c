@@ -170,7 +170,7 @@ static int check_cpu(unsigned int cpu, const struct vperfctr_cpu_mask *able,
 		return fail_with(e, "CPU %u is offline: leave it out, or bring it online with 'echo 1 | sudo tee " SYS_CPU "/cpu%u/online'",
 				 cpu, cpu);
 	if (!has_cpu(able, cpu))
-		return fail_with(e, "CPU %u has no counters that can be used: see perfex -i", cpu);
+		return fail_with(e, "CPU %u has no counters that can be used: see perfex info", cpu);
 	return 0;
 }
 
@@ -248,7 +248,7 @@ static int find_cpus(struct cpus *cpus, const char *list, bool perf, struct erro
 	else
 		err = choose_all(cpus, all, able, online, e);
 	if (!err && !count_cpus(cpus->mask))
-		err = fail_with(e, "no CPU has counters that can be used: see perfex -i");
+		err = fail_with(e, "no CPU has counters that can be used: see perfex info");
 	free(all);
 	free(able);
 	free(online);
@@ -269,7 +269,7 @@ static int keep_kind(struct cpus *cpus, const struct vperfctr_info *info, bool l
 		if (!has_cpu(cpus->mask, i) || has_cpu(of_kind, i))
 			continue;
 		if (listed)
-			err = fail_with(e, "CPU %u is not of kind %u, which is to be counted: see perfex -i",
+			err = fail_with(e, "CPU %u is not of kind %u, which is to be counted: see perfex info",
 					i, info->kind);
 		remove_cpu(cpus->mask, i);
 	}

@@ -149,7 +149,7 @@ int counts_check(const struct counts *c, struct error *e)
 			    counts_any(c) ? "a program was not counted" :
 					    "the command was not counted");
 	if (c->status & VPERFCTR_STATUS_FORBIDDEN)
-		return fail_with(e, "not all was counted, as some of it ran on CPUs that cannot count (see perfex -i): use taskset(1).  If an event disturbs the hyper-thread sibling, 'echo off | sudo tee /sys/devices/system/cpu/smt/control' turns siblings off");
+		return fail_with(e, "not all was counted, as some of it ran on CPUs that cannot count (see perfex info): use taskset(1).  If an event disturbs the hyper-thread sibling, 'echo off | sudo tee /sys/devices/system/cpu/smt/control' turns siblings off");
 	if (c->missed)
 		return fail_with(e, "%" PRIu64 " %s not, or not wholly, in these counts: %s gained privileges when executed (set-user-ID?), used the counters otherwise, ran on forbidden CPUs, or there was no room (memory, or the module's max_states_per_user)",
 			    c->missed, c->missed == 1 ? "thread is" : "threads are",

@@ -276,7 +276,7 @@ int fail_event(struct error *e, int err, const char *name, const struct vperfctr
 	if (err == -ENOENT && !strstr(why->text, "did you mean"))
 		hint = ": perfex list shows those that there are, perfex list --help how raw ones are written";
 	else if (strstr(why->text, "this processor has no"))
-		hint = ": see perfex -i";
+		hint = ": see perfex info";
 	else if (strstr(why->text, "cannot count that event"))
 		hint = ": see perfex list";
 	return fail_with(e, "%s%s", why->text, hint);

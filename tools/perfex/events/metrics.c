@@ -752,7 +752,7 @@ int metrics_detail(struct metrics *metrics, unsigned int level, struct events *e
 	if (metrics->nr)
 		return 0;
 	if (!events->nr)
-		return fail_with(e, "none of the metrics of -d can be counted here: perfex -i shows the counters");
+		return fail_with(e, "none of the metrics of -d can be counted here: perfex info shows the counters");
 	/* The kernel's events, or those of -e, are left. */
 	strcpy(metrics->left_out, "all metrics");
 	return 0;

@@ -534,7 +534,7 @@ static int read_head(struct converter *c, struct error *e)
 	if (fread(c->h.magic, 1, sizeof(c->h.magic), c->in) != sizeof(c->h.magic) ||
 	    (memcmp(c->h.magic, PERF_DATA_MAGIC, sizeof(c->h.magic)) &&
 	     memcmp(c->h.magic, PERF_DATA_OTHER, sizeof(c->h.magic))))
-		return fail_with(e, "'%s' is not a file of perfex --sample or perf record", c->name);
+		return fail_with(e, "'%s' is not a file of perfex record or perf record", c->name);
 	if (c->h.magic[0] == '2')
 		return fail_with(e, "'%s' is of a machine with another byte order, whose perf.data perfex does not read",
 				 c->name);

@@ -180,7 +180,7 @@ static int read_header(struct reader *in, struct error *e)
 	if (program)
 		return fail_with(e, "'%s' is compressed: %s -dc FILE | perfex report -i - reads it", in->name, program);
 	if (memcmp(u.h.magic, SAMPLES_MAGIC, sizeof(u.h.magic)))
-		return fail_with(e, "'%s' is not a file of perfex --sample", in->name);
+		return fail_with(e, "'%s' is not a file of perfex record", in->name);
 	in->swapped = is_known(__builtin_bswap32(u.h.version));
 	in->version = in->swapped ? __builtin_bswap32(u.h.version) : u.h.version;
 	if (ret && !is_known(in->version)) {

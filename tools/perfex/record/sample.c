@@ -178,7 +178,7 @@ static int parse_event(struct sample_event *event, const char *arg, struct error
 	}
 	len = equals ? (size_t)(equals - arg) : strlen(arg);
 	if (!len)
-		return fail_with(e, "--sample needs EVENT or EVENT=PERIOD, as in instructions:u=100k, not '%.80s'",
+		return fail_with(e, "-e needs EVENT or EVENT=PERIOD, as in instructions:u=100k, not '%.80s'",
 				 arg);
 	if (len >= sizeof(event->name))
 		return fail_with(e, "the event name '%.40s...' is too long", arg);
@@ -203,7 +203,7 @@ int sample_parse(struct sample_spec *spec, const char *arg, struct error *e)
 		return fail_with(e, "out of memory");
 	while (!err && (one = strsep(&rest, ","))) {
 		if (spec->nr == ARRAY_SIZE(spec->event))
-			err = fail_with(e, "too many events for --sample: %zu at most",
+			err = fail_with(e, "too many events for perfex record: %zu at most",
 					ARRAY_SIZE(spec->event));
 		else
 			err = parse_event(&spec->event[spec->nr++], one, e);
@@ -535,7 +535,7 @@ static void print_choice(const struct choice *c)
 		return;
 	}
 	if (c->rate) {
-		fprintf(stderr, "perfex: about %s sample%s of %s per second of each %s (--sample=EVENT chooses another)\n",
+		fprintf(stderr, "perfex: about %s sample%s of %s per second of each %s (-e EVENT chooses another)\n",
 			thousands(buf, c->rate), plural(c->rate), c->events->ev[0].name,
 			c->cpus ? "CPU" : "thread");
 		return;
@@ -544,7 +544,7 @@ static void print_choice(const struct choice *c)
 	for (i = 0; i < c->events->nr; i++)
 		fprintf(stderr, "%s each %s %s", i ? " and" : "", thousands(buf, c->period[i]),
 			c->events->ev[i].name);
-	fputs(" (--sample=EVENT=PERIOD chooses others)\n", stderr);
+	fputs(" (-e EVENT=PERIOD chooses others)\n", stderr);
 }
 
 static void make_control(struct vperfctr_control *control, struct vperfctr_ctr *ctr,

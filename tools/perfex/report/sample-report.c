@@ -325,7 +325,7 @@ static void print_missing(FILE *f, const struct profile *p)
 			continue;
 		fprintf(f, "\n %.0f%% of %s have no samples: threads and processes that ended before their first one%s",
 			100 * (count - known) / count, event->name, strcmp(p->cpu_name, "perf_event") ?
-			".\n A shorter period shows them (--sample=EVENT=PERIOD), or a newer module (spread in perfex -i).\n" :
+			".\n A shorter period shows them (-e EVENT=PERIOD), or a newer module (spread in perfex info).\n" :
 			", or a timer that was late, as in a busy virtual machine.\n"
 			" A shorter period (-c) shows such threads.\n");
 	}
@@ -456,7 +456,7 @@ static void print_advice(FILE *f, const struct profile *p, const struct reportin
 				lines > 1 ? "" : "\n", path, p->reasons[i] ? p->reasons[i] : "no memory",
 				o->symfs || (p->reasons[i] && !strcmp(p->reasons[i], NO_ELF)) ? "" :
 				why_no_path(string_of(p, file_of(p, i)->path)) ?
-				" (--symfs=DIR finds a copy below DIR; perfex -p and --report do while it runs)" :
+				" (--symfs=DIR finds a copy below DIR; perfex record -p and perfex report do while it runs)" :
 				" (--symfs=DIR finds it in a directory or another root)");
 		else
 			print_package(f, lines > 1 ? "" : "\n", &packages[lines - 1], path, p, i);

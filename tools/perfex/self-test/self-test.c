@@ -226,7 +226,7 @@ int self_test_parse(const char *names, struct error *e)
 	for (;; names += len + 1) {
 		len = strcspn(names, ",");
 		if (!find_check(names, len))
-			return fail_with(e, "there is no check '%.*s': 'perfex --self-test=help' lists them",
+			return fail_with(e, "there is no check '%.*s': 'perfex self-test help' lists them",
 					 (int)(len < 40 ? len : 40), names);
 		if (!names[len])
 			return 0;
