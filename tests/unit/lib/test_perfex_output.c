@@ -259,7 +259,7 @@ START_TEST(no_room)
 }
 END_TEST
 
-/* "-" is standard output.  What prints there anyway prints the same. */
+/* "-" is standard output: a command that prints there anyway prints the same. */
 START_TEST(dash)
 {
 	static char before[sizeof(out)];
