@@ -122,6 +122,9 @@ check-debug: deps
 check-kernels: deps
 	@SUITES="$(SUITES)" tests/vm/check-each $$(tests/vm/names kernels)
 
+check-named: deps
+	@tests/vm/check --named
+
 check-processors: deps
 	@SUITES="$(SUITES)" tests/vm/check-each $(PROCESSORS)
 
@@ -251,7 +254,7 @@ help:
 
 .PHONY: all lib libvperfctr event perfex libperfctr module install uninstall \
 	install-system uninstall-system install-documents uninstall-documents dkms-install dkms-remove dist deb usb deps check \
-	check-all check-for check-change check-again check-debug check-kernels check-processors check-events check-exports check-languages check-papi release-check python install-python uninstall-python wheel sdist rust java check-mpi check-site check-packages check-usb check-pkgbuild site event-lists lint stress hostile sweep \
+	check-all check-for check-change check-again check-debug check-kernels check-named check-processors check-events check-exports check-languages check-papi release-check python install-python uninstall-python wheel sdist rust java check-mpi check-site check-packages check-usb check-pkgbuild site event-lists lint stress hostile sweep \
 	fuzz fuzz-user fuzz-sim sim sim-scale mutants vm demo bench bench-scale bench-plots picture bench-report bench-guard-check bench-native clean help
 
 endif
@@ -287,7 +290,9 @@ endif
 #:   make demo          count in a virtual machine, beside perf
 #:   make vm            a shell in such a machine
 #:   make check         what each change must pass
-#:   make check-all     all tests, with the next six; takes many hours
+#:   make check-all     all tests, with those of kernels, processors, exports, languages,
+#:                      PAPI, packages, the stick, debug kernels and check-named; takes
+#:                      many hours
 #:   make check-for PATHS="A B", make check-change BASE=REV
 #:                      the tests that a change of these files, or since that commit,
 #:                      concerns: see CONTRIBUTING.md
@@ -297,6 +302,7 @@ endif
 #:   make check-kernels on Debian's kernels from 5.10 on (as root)
 #:   make check-processors
 #:                      on each emulated processor; PROCESSORS="k8 zen4": on these
+#:   make check-named   the suites that otherwise run only if they are named; takes hours
 #:   make check-exports do go tool pprof, speedscope, the Firefox Profiler, hotspot and
 #:                      Chromium read what perfex exports?  does perf agree on programs in Go
 #:                      and Rust?
