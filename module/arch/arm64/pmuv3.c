@@ -285,6 +285,20 @@ static bool pmuv3_is_alike(void)
 	return !read_kind(&here) && !memcmp(&here, &pmu_kind[0], sizeof(here));
 }
 
+/*
+ * read_kind() where the first kind is known.  The width of a fixed counter is that of the first
+ * kind, whatever the CPU: see perfctr_sign().  So if that has no cycle counter, this one's is not
+ * used.
+ */
+static int read_other_kind(struct pmu_kind *kind)
+{
+	int err = read_kind(kind);
+
+	if (!err && !perfctr_cpu_info.fixed_mask)
+		kind->has_cycles = false;
+	return err;
+}
+
 /* True if the two describe CPUs of one kind: what else differs makes them too different. */
 static bool is_same_name(const struct vperfctr_info *a, const struct vperfctr_info *b)
 {
@@ -303,7 +317,7 @@ static int pmuv3_probe_kind(struct vperfctr_info *info)
 	unsigned int kind;
 	size_t len;
 
-	if (read_kind(&here) || is_wide(&here) != pmu.is_wide)
+	if (read_other_kind(&here) || is_wide(&here) != pmu.is_wide)
 		return -ENODEV;
 	/* User mode reads event counters, of which perf keeps one on this kind only. */
 	if (perfctr_isolate && has_kept_events(&here) &&
@@ -324,7 +338,7 @@ static int pmuv3_probe_kind(struct vperfctr_info *info)
 
 static void pmuv3_new_kind(unsigned int kind)
 {
-	read_kind(&pmu_kind[kind]);
+	read_other_kind(&pmu_kind[kind]);
 }
 
 /* ---- control ------------------------------------------------------------ */

@@ -163,8 +163,8 @@ bool perfctr_arm64_perf_has_kinds(unsigned int cpu)
 	return false;
 }
 
-/* The counters that perf keeps on all CPUs, and the CPUs where it uses some. */
-static u64 kept, busy;
+/* The counters that perf keeps on the CPUs "keeping", and the CPUs where it uses some. */
+static u64 kept, busy, keeping = ~0ULL;
 
 /* The NMI watchdog has them, and nothing else. */
 static bool keeps_watchdog;
@@ -188,20 +188,19 @@ void perfctr_arm64_watchdog_end(void)
 
 bool perfctr_arm64_is_kept(unsigned int cpu, int idx)
 {
-	(void)cpu;
-	return kept >> idx & 1;
+	return keeping >> cpu & kept >> idx & 1;
 }
 
 u64 perfctr_arm64_kept(unsigned int nr, bool has_cycles)
 {
 	(void)nr;
 	(void)has_cycles;
-	return kept;
+	return perfctr_arm64_kept_here();
 }
 
 u64 perfctr_arm64_kept_here(void)
 {
-	return kept;
+	return keeping >> fake_cpu & 1 ? kept : 0;
 }
 
 bool perfctr_arm64_kept_idle(void)
@@ -1220,6 +1219,59 @@ START_TEST(cycles_kept)
 }
 END_TEST
 
+/*
+ * perf keeps the cycle counter of one of two kinds: (1) not of the first.  The counter is closed to
+ * user mode on the CPUs of that kind only, and (2) nowhere without isolation.  If the first kind
+ * has none for threads, the other has none either.
+ */
+START_TEST(cycles_kept_on_a_kind)
+{
+	const bool isolate = !(_i & 2);
+	unsigned int cpu, i;
+
+	kept = KEPT_CYCLES;
+	keeping = _i & 1 ? 2 : 1;
+	keeps_watchdog = true;
+	perf_name[0] = "big";
+	perf_name[1] = "little";
+	start_machine(4, 6, isolate);
+	ck_assert_int_eq(driver->probe_kind(&perfctr_cpu_info), 0);
+	perfctr_init_kinds(driver->probe_kind, driver->new_kind);
+	learn(0);
+	learn(1);
+	ck_assert_uint_eq(perfctr_cpu_info.nrkinds, 2);
+	may_read = true;
+	for (cpu = 0; cpu < 2; cpu++) {
+		const struct vperfctr_info *info = perfctr_cpu_kind(cpu);
+		const bool keeps = keeping >> cpu & 1, has_cycles = !keeps && (_i & 1);
+		struct model_cpu *c = &model.cpu[cpu];
+		struct thread t = { 0 };
+
+		fake_cpu = cpu;
+		ck_assert_uint_eq(info->fixed_mask, has_cycles);
+		ck_assert(info->features & VPERFCTR_FEATURE_RDPMC);
+		t.control.kind = cpu;
+		add_counter(&t, CYCLES, P, 0);
+		ck_assert_int_eq(check_thread_control(&t), has_cycles ? 0 : -EINVAL);
+		if (!has_cycles) {
+			t.control.nractrs = 0;
+			add_counter(&t, 5, P | 0x11, 0);
+		}
+		set_control(&t);
+		driver->cpu_start(false);
+		for (i = 1; i < 3; i++) {
+			perfctr_cpu_resume(&t.state);
+			/* ER and SW, and CR. */
+			ck_assert_uint_eq(c->user, keeps && isolate ? 0xa : 0xe);
+			model_run(&(struct work) { false, 7, 11 });
+			perfctr_cpu_suspend(&t.state);
+			ck_assert_uint_eq(sum(&t, 0), 11 * i);
+			ck_assert_uint_eq(c->user, 0);
+		}
+	}
+}
+END_TEST
+
 /* From this version on perf keeps nothing, so the watchdog has no counter that INFO could name. */
 START_TEST(watchdog_of_v3p9)
 {
@@ -1290,6 +1342,7 @@ int main(void)
 	tcase_add_test(tc, deep_sleep);
 	tcase_add_loop_test(tc, shared, 0, 8);
 	tcase_add_loop_test(tc, cycles_kept, 0, 4);
+	tcase_add_loop_test(tc, cycles_kept_on_a_kind, 0, 4);
 	tcase_add_test(tc, watchdog_of_v3p9);
 	srunner_run_all(runner, CK_NORMAL);
 	failed = srunner_ntests_failed(runner);
