@@ -223,6 +223,9 @@ static void describe_kind(struct vperfctr_info *info, const struct pmu_kind *kin
 	info->pmc_mask = (BIT_ULL(kind->nr) - 1) & ~kind->kept;
 	info->nrctrs = hweight64(info->pmc_mask) + kind->has_cycles;
 	info->fixed_mask = kind->has_cycles;
+	info->fixed_width = info->fixed_mask ? 64 : 0;
+	info->watchdog_pmc = 0;
+	info->watchdog_fixed = 0;
 	if (perfctr_arm64_keeps_watchdog() && kind->kept) {
 		/* See perfctr_arm64_kept(): without avoid_pmccntr, it has the cycle counter. */
 		info->watchdog_pmc = kind->kept & EVENT_CTRS;
@@ -267,7 +270,6 @@ static int pmuv3_probe(void)
 	info->nrkinds = 1;
 	info->tsc_khz = perfctr_tsc_khz();
 	info->pmc_width = pmu.is_wide ? 64 : 32;
-	info->fixed_width = info->fixed_mask ? 64 : 0;
 	/* The top bit is set until the overflow, so it must be set in the start value. */
 	info->max_period = BIT_ULL(info->pmc_width - 1) - 1;
 	info->min_period = 1;

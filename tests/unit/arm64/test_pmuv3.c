@@ -1249,6 +1249,8 @@ START_TEST(cycles_kept_on_a_kind)
 
 		fake_cpu = cpu;
 		ck_assert_uint_eq(info->fixed_mask, has_cycles);
+		ck_assert_uint_eq(info->fixed_width, has_cycles ? 64 : 0);
+		ck_assert_uint_eq(info->watchdog_fixed, keeps);
 		ck_assert(info->features & VPERFCTR_FEATURE_RDPMC);
 		t.control.kind = cpu;
 		add_counter(&t, CYCLES, P, 0);
