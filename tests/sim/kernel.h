@@ -852,7 +852,8 @@ void kmem_cache_destroy(struct kmem_cache *cache);
 #define kmem_cache_create(name, size, align, flags, ctor) sim_cache_create(size, flags)
 void *sim_cache_alloc(const struct kmem_cache *cache, gfp_t gfp, const char *file, int line);
 #define kmem_cache_zalloc(cache, gfp) sim_cache_alloc(cache, (gfp) | __GFP_ZERO, __FILE__, __LINE__)
-#define kmem_cache_free(cache, p) sim_free(p)
+#define kmem_cache_free(cache, p) ({ (void)(cache); sim_check_freed(p); sim_free(p); })
+void sim_check_freed(const void *st);	/* states.c */
 #define virt_to_page(p)		(p)
 #define page_to_pfn(p)		((unsigned long)(p) >> PAGE_SHIFT)
 #define vmalloc_to_pfn(p)	((unsigned long)(p) >> PAGE_SHIFT)

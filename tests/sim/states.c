@@ -39,6 +39,22 @@ void sim_check_switched_out(struct task_struct *task)
 		check_switched_out(vperfctr_of_node(node));
 }
 
+/*
+ * A state is freed: it counts nowhere, and no thread has it.  One that no thread has ever had, such as
+ * that of a counted CPU, has nothing of a thread's.
+ */
+void sim_check_freed(const void *p)
+{
+	const struct vperfctr_state *st = p;
+
+	if (SIM_COUNTS_LINES)
+		return;
+	sim_require(st->cpu == -1 && !st->owner && !st->call && !st->reads && !st->reads_by,
+		    "a state is freed that is still in use");
+	sim_require(st->creator || !(st->bits & ~BIT(STATE_QUEUED)),
+		    "a state that no thread has had has the bits %#lx", st->bits);
+}
+
 int sim_limit_stops(unsigned int nrstops)
 {
 	return vperfctr_limit_stops(vperfctr_lead_of(current)->account, nrstops, 0);
