@@ -214,15 +214,27 @@ static void have_stack(void *arg)
 	must(user_ioctl(fd, VPERFCTR_RING, &ring));
 	vma = sim_must_map(fd, VPERFCTR_RING_OFFSET, ring.map_size);
 #if defined(SIM_X86) && BITS_PER_LONG == 64
-	/* The last frame's caller has a wrong frame pointer. */
 	for (i = 0; i < FRAMES; i++)
-		words[2 * i] = (unsigned long)&words[2 * i + 2] + (i == FRAMES - 1);
+		words[2 * i] = (unsigned long)&words[2 * i + 2];
 	/* A frame that returns to 1 is one as well. */
 	words[3] = 1;
 	current->sim->regs.bp = (unsigned long)words;
-	frames = FRAMES;
 #endif
 	current->sim->regs.sp = (unsigned long)words;
+#if defined(SIM_X86) && BITS_PER_LONG == 64
+	/* The last frame's caller has a wrong frame pointer: an odd one, its own, or a callee's. */
+	for (i = 0; i < 3; i++) {
+		const unsigned long wrong[] = {
+			(unsigned long)&words[2 * FRAMES] + 1, (unsigned long)&words[2 * FRAMES - 2],
+			(unsigned long)words,
+		};
+
+		words[2 * FRAMES - 2] = wrong[i];
+		sample_stacks(fd, vma->page, words, WORDS);
+		sim_require(chain_length == FRAMES, "the chain has %llu calls", chain_length);
+	}
+	frames = FRAMES;
+#endif
 	sample_stacks(fd, vma->page, words, WORDS);
 	sim_require(chain_length == frames, "the chain has %llu calls", chain_length);
 	sim_require(sample_stacks(fd, vma->page, words, 0), "no word can be read");
