@@ -131,5 +131,6 @@ void perf_pmu_unregister(struct pmu *pmu);
 bool sim_is_guard(const struct perf_event_attr *attr);
 struct perf_event *sim_open_guard(const struct perf_event_attr *attr);
 bool sim_close_guard(struct perf_event *event);
+void sim_check_no_guard(void);
 
 #endif /* SIM_ARCH_H */

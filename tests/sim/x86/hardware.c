@@ -372,6 +372,7 @@ void sim_check_hardware(void)
 
 	sim_require(!reserved_pmcs && !reserved_evntsels, "registers are left reserved");
 	sim_require(!nmi_handler, "an NMI handler is left");
+	sim_check_no_guard();
 	sim_require(!perfctr_x86_rdpmc_always || perf_has_withdrawn, "the module believes in rdpmc=2");
 
 	for (n = 0; n < nr_cpu_ids; n++) {

@@ -21,6 +21,8 @@ static struct cred root_cred;
 struct cred *prepare_kernel_cred(struct task_struct *task)
 {
 	sim_require(task == &init_task, "credentials of another task than init");
+	if (sim_lacks_memory())
+		return NULL;
 	root_cred = (struct cred) { .user_ns = &init_user_ns, .perfmon = true };
 	atomic_set(&root_cred.usage, 2);
 	return &root_cred;
@@ -44,6 +46,8 @@ int perf_pmu_register(struct pmu *pmu, const char *name, int type)
 {
 	might_sleep();
 	sim_require(!guard && type < 0 && pmu->capabilities & PERF_PMU_CAP_MEDIATED_VPMU, "another PMU");
+	if (sim_lacks_memory())
+		return -ENOMEM;
 	pmu->type = 1000;
 	guard = pmu;
 	(void)name;
@@ -90,6 +94,13 @@ bool sim_close_guard(struct perf_event *event)
 	nr_guards -= !event->attr.exclude_guest;
 	free(event);
 	return true;
+}
+
+/* The module has been removed, or could not be loaded. */
+void sim_check_no_guard(void)
+{
+	sim_require(!guard, "a PMU is left");
+	sim_require(atomic_read(&root_cred.usage) <= 1, "the kernel's credentials are not put");
 }
 
 /* ---- KVM ------------------------------------------------------------------------------ */
