@@ -1345,7 +1345,10 @@ static void ring(void)
 
 /* ---- mappings ---------------------------------------------------------------------- */
 
-/* As the library's inline read: RDPMC while the page says that it works. */
+/*
+ * As the library's inline read: RDPMC, as the page says that it works.  It says so whenever the
+ * owner of a mapped page runs.
+ */
 static u64 inline_read(const volatile struct vperfctr_page *page)
 {
 	u32 samplecount, cstatus;
@@ -1354,8 +1357,7 @@ static u64 inline_read(const volatile struct vperfctr_page *page)
 	do {
 		samplecount = READ_ONCE(page->samplecount);
 		cstatus = READ_ONCE(page->cstatus);
-		if (!(cstatus & VPERFCTR_CSTATUS_RDPMC))
-			return U64_MAX;
+		sim_require(cstatus & VPERFCTR_CSTATUS_RDPMC, "the owner may not read its counters");
 		preempt_disable();	/* one instruction */
 		sim_require(sim_user_reads(), "user mode reads a counter, and may not");
 		sum = sim_counter(page->ctr[0].map);
@@ -1382,7 +1384,7 @@ void sim_read_inline(void *arg)
 		if (sim_processor.perf_left)
 			user_patch_code();
 		now = inline_read(vma->page);
-		sim_require(now == U64_MAX || now == current->sim->executed - before,
+		sim_require(now == current->sim->executed - before,
 			    "read %llu inline, not %llu", now, current->sim->executed - before);
 	}
 	child = user_fork("child", child_works, (void *)1UL);
@@ -1431,17 +1433,45 @@ static void move_page(void *arg)
 	for (i = 0; i < 3; i++) {
 		user_work(10);
 		now = inline_read(vma->page);
-		sim_require(now == U64_MAX || now == current->sim->executed - before,
+		sim_require(now == current->sim->executed - before,
 			    "read %llu inline, not %llu", now, current->sim->executed - before);
 		vma = user_mremap(vma);
 	}
 	user_wait(user_fork("child", look_at_copy, NULL));
 	now = inline_read(vma->page);
-	sim_require(now == U64_MAX || now == current->sim->executed - before,
+	sim_require(now == current->sim->executed - before,
 		    "read %llu inline, not %llu", now, current->sim->executed - before);
 	user_munmap(vma);
 	user_close(fd);
 	(void)arg;
+}
+
+/* A page that is mapped while the state counts says at once that RDPMC works. */
+static void map_while_counting(void *arg)
+{
+	int fd = must(open_thread(0, VPERFCTR_OPEN_CREAT));
+	struct vm_area_struct *vma;
+	unsigned int i;
+	u64 before;
+
+	must(control(fd, 0));
+	before = current->sim->executed;
+	for (i = 0; i < 4; i++) {
+		user_work(5);
+		vma = sim_must_map(fd, 0, PAGE_SIZE);
+		sim_require(inline_read(vma->page) == current->sim->executed - before,
+			    "read another count inline than %llu", current->sim->executed - before);
+		user_munmap(vma);
+	}
+	user_close(fd);
+	(void)arg;
+}
+
+static void page_while_counting(void)
+{
+	struct task_struct *task = sim_process("maps", 1000, map_while_counting, NULL);
+
+	wait_for(&task, 1);
 }
 
 static void page_moves(void)
@@ -2219,6 +2249,7 @@ const struct scenario sim_scenarios[] = {
 	{ "family_end_poll", family_end_poll, 3 },
 	{ "page", page, 2 },
 	{ "page_moves", page_moves, 2 },
+	{ "page_while_counting", page_while_counting, 1 },
 	{ "beside_page", sim_beside_page, 2 },
 	{ "exec", exec, 2 },
 	{ "hotplug", hotplug, 3 },
