@@ -2528,6 +2528,8 @@ const struct scenario sim_scenarios[] = {
 	{ "set_without_interrupt", sim_set_without_interrupt, 2, { sim_no_interrupt } },
 	{ "perf_competes", sim_perf_competes, 3 },
 	{ "perf_waits", sim_perf_waits, 2 },
+	{ "perf_elsewhere", sim_perf_elsewhere, 2 },
+	{ "perf_on_forbidden", sim_perf_elsewhere, 2, .before = sim_forbid_last },
 	{ "any_kind_one_driver", sim_any_kind, 3,
 	  { sim_one_driver, .configure_other = sim_small_core, .others = 2 } },
 	{ "perf_shares", sim_perf_competes, 3, { sim_shares } },

@@ -366,7 +366,12 @@ void free_cpumask_var(cpumask_var_t m)
 int cpulist_parse(const char *list, struct cpumask *m)
 {
 	cpumask_clear(m);
-	return *list ? -EINVAL : 0;
+	/* A list of one CPU is enough. */
+	if (list[0] >= '0' && list[0] <= '9' && !list[1])
+		cpumask_set_cpu(list[0] - '0', m);
+	else if (*list)
+		return -EINVAL;
+	return 0;
 }
 
 const struct cpumask *topology_sibling_cpumask(unsigned int cpu)
@@ -1377,8 +1382,6 @@ void sim_try_to_load(unsigned int failures)
 	sim_require(err == -ENOMEM, "the module cannot be loaded: %d", err);
 	check_unloaded();
 }
-
-extern char **const sim_param_forbid_cpus;
 
 /* A module whose parameter is wrong leaves nothing behind. */
 void sim_load_badly(void)

@@ -325,6 +325,7 @@ extern bool sim_module_is_gone;
 void sim_unload_module(void (*after)(void));	/* NULL: nothing is left to do after that */
 void sim_try_to_load(unsigned int failures);
 void sim_load_badly(void);
+extern char **const sim_param_forbid_cpus;
 void sim_smpboot_park(unsigned int cpu);
 void sim_smpboot_unpark(unsigned int cpu);
 void sim_cpus_write_lock(void);

@@ -39,6 +39,8 @@ u64 sim_executed_here(void);
 /* perf.c */
 void sim_perf_competes(void);		/* scenarios */
 void sim_perf_waits(void);
+void sim_perf_elsewhere(void);
+void sim_forbid_last(void);
 
 /* perf and its driver of the counters. */
 extern int sim_perf_irq;		/* of its driver's; 0: none */

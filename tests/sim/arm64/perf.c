@@ -494,3 +494,64 @@ void sim_perf_waits(void)
 	nr_rescheduled = 0;
 	user_wait(sim_process("counts", 1000, keep_perf_waiting, NULL));
 }
+
+/* ---- a scenario: perf counts on another CPU ------------------------------------------------ */
+
+static bool perf_counts, perf_may_end;
+
+static void count_on_last(void *arg)
+{
+	struct perf_event event = { .group_leader = &event };
+	u64 before;
+	bool flags;
+
+	local_irq_save(flags);
+	sim_require(schedule_in(&event), "perf may not count");
+	before = sim_executed_here();
+	local_irq_restore(flags);
+	WRITE_ONCE(perf_counts, true);
+	while (!READ_ONCE(perf_may_end))
+		sim_sleep_on(NULL, sim_ns() + 1000);
+	local_irq_save(flags);
+	schedule_out(&event, before);
+	local_irq_restore(flags);
+	WRITE_ONCE(perf_counts, false);
+	sim_kthread_exit();
+	(void)arg;
+}
+
+static bool last_is_forbidden;
+
+/* The last CPU, for scenarios whose threads may not be counted there. */
+void sim_forbid_last(void)
+{
+	static char list[2];
+
+	list[0] = '0' + nr_cpu_ids - 1;
+	*sim_param_forbid_cpus = list;
+	last_is_forbidden = true;
+}
+
+/* perf's event keeps the counters from threads, unless they are never counted on its CPU. */
+static void reserve_beside_perf(void *arg)
+{
+	int fd = sim_must(sim_open(0, VPERFCTR_OPEN_CREAT));
+	long err;
+
+	err = sim_control(fd, 0);
+	sim_require(err == (last_is_forbidden ? 0 : -EBUSY), "CONTROL: %ld", err);
+	WRITE_ONCE(perf_may_end, true);
+	while (READ_ONCE(perf_counts))
+		user_sleep(1000);
+	sim_must(sim_control(fd, 0));
+	give_back(fd);
+	(void)arg;
+}
+
+void sim_perf_elsewhere(void)
+{
+	sim_kthread("perf", count_on_last, NULL, nr_cpu_ids - 1, 0);
+	while (!READ_ONCE(perf_counts))
+		sim_sleep_on(NULL, sim_ns() + 1000);
+	user_wait(sim_process("counts", 1000, reserve_beside_perf, NULL));
+}
