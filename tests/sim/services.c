@@ -40,10 +40,15 @@ bool sim_call_fails(bool *what)
 }
 
 /* True if something fails that needs memory. */
+static bool has_lacked_memory;
+
 bool sim_lacks_memory(void)
 {
-	return (sim_failures.alloc && sim_choose(2, sim_failures.alloc)) ||
-	       sim_call_fails(&current->sim->lacked_memory);
+	bool lacks = (sim_failures.alloc && sim_choose(2, sim_failures.alloc)) ||
+		     sim_call_fails(&current->sim->lacked_memory);
+
+	has_lacked_memory |= lacks;
+	return lacks;
 }
 
 /* The block's description lies before it, in a page of its own if it is one. */
@@ -1366,15 +1371,20 @@ void sim_unload_module(void (*after)(void))
 	check_unloaded();
 }
 
-/* Load the module while one of this many allocations fails.  A load that fails leaves nothing. */
+/*
+ * Load the module while one of this many allocations fails.  Then the load fails, too, and leaves
+ * nothing.
+ */
 void sim_try_to_load(unsigned int failures)
 {
 	int err;
 
 	sim_failures.alloc = failures;
+	has_lacked_memory = false;
 	err = sim_module_init();
 	sim_failures.alloc = 0;
 	if (!err) {
+		sim_require(!has_lacked_memory, "the module is loaded without the memory that it needs");
 		sim_require(perfctr_cpu_info.nrctrs, "the module is loaded without counters");
 		sim_unload_module(NULL);
 		return;
