@@ -213,7 +213,7 @@ static void have_stack(void *arg)
 	fd = must(sim_open(0, VPERFCTR_OPEN_CREAT));
 	must(user_ioctl(fd, VPERFCTR_RING, &ring));
 	vma = sim_must_map(fd, VPERFCTR_RING_OFFSET, ring.map_size);
-#if defined(SIM_X86) && BITS_PER_LONG == 64
+#if SIM_HAS_FRAMES
 	for (i = 0; i < FRAMES; i++)
 		words[2 * i] = (unsigned long)&words[2 * i + 2];
 	/* A frame that returns to 1 is one as well. */
@@ -221,7 +221,7 @@ static void have_stack(void *arg)
 	current->sim->regs.bp = (unsigned long)words;
 #endif
 	current->sim->regs.sp = (unsigned long)words;
-#if defined(SIM_X86) && BITS_PER_LONG == 64
+#if SIM_HAS_FRAMES
 	/* The last frame's caller has a wrong frame pointer: an odd one, its own, or a callee's. */
 	for (i = 0; i < 3; i++) {
 		const unsigned long wrong[] = {

@@ -1031,10 +1031,28 @@ static void take_samples(void *arg)
 
 /* ---- calls in the kernel ----------------------------------------------------------------- */
 
-/* Check a chain: see unwind_get_return_address().  Return its length. */
-static u64 check_kernel_calls(const struct vperfctr_sample *s, u64 depth)
+#define USER_DEPTH	2
+#define USER_CALLS	3
+#define USER_CALL	0x410000	/* and above: where user mode's calls return */
+
+/* Check the chain of user mode, which begins where it has entered the kernel.  Return its end. */
+static const u64 *check_user_calls(const struct vperfctr_sample *s, const u64 *chain, u64 *nr_full)
 {
-	const u64 *chain = &s->sums[1];
+	bool kernel = s->flags & VPERFCTR_SAMPLE_KERNEL;
+	u64 k;
+
+	sim_require(*chain <= USER_DEPTH, "%llu calls in user mode", *chain);
+	for (k = 0; k < *chain; k++)
+		sim_require(chain[1 + k] == (kernel && !k ? current->sim->regs.sim_ip : USER_CALL + k - kernel),
+			    "call %llu in user mode is from %#llx", k, chain[1 + k]);
+	*nr_full += kernel && *chain == (SIM_HAS_FRAMES ? USER_DEPTH : 1);
+	return &chain[1 + *chain];
+}
+
+/* Check both chains: see also unwind_get_return_address().  Return the length of the kernel's. */
+static u64 check_kernel_calls(const struct vperfctr_sample *s, u64 depth, u64 *nr_full)
+{
+	const u64 *chain = &s->sums[1], *end;
 	u64 k;
 
 	sim_require(*chain == 0 || (s->flags & VPERFCTR_SAMPLE_KERNEL &&
@@ -1043,7 +1061,8 @@ static u64 check_kernel_calls(const struct vperfctr_sample *s, u64 depth)
 	for (k = 0; k < *chain; k++)
 		sim_require(chain[1 + k] == s->ip + 16 * (SIM_KERNEL_CALLS - k),
 			    "call %llu, of %#llx, is from %#llx", k, s->ip, chain[1 + k]);
-	sim_require((const char *)&chain[1 + *chain] == (const char *)s + s->size, "the size is %u", s->size);
+	end = check_user_calls(s, &chain[1 + *chain], nr_full);
+	sim_require((const char *)end == (const char *)s + s->size, "the size is %u", s->size);
 	return *chain;
 }
 
@@ -1054,12 +1073,13 @@ static void sample_kernel_calls(void *arg)
 	struct vperfctr_ring ring = {
 		.size = sizeof(ring), .nrsamples = 64, .watermark = 1, .nrsums = 1,
 		.flags = VPERFCTR_RING_KERNEL, .kernel_depth = (unsigned long)arg,
+		.depth = USER_DEPTH,
 	};
 	struct task_struct *task[2];
 	struct vperfctr_control control;
 	struct vperfctr_ring_page *page;
 	struct vm_area_struct *vma;
-	u64 n, kernel = 0, calls = 0;
+	u64 n, kernel = 0, calls = 0, full = 0, frames[2 * USER_CALLS];
 	struct vperfctr_ctr ctr;
 	unsigned int i;
 	int fd;
@@ -1068,6 +1088,13 @@ static void sample_kernel_calls(void *arg)
 	must(user_ioctl(fd, VPERFCTR_RING, &ring));
 	vma = sim_must_map(fd, VPERFCTR_RING_OFFSET, ring.map_size);
 	page = vma->page;
+	for (i = 0; i < USER_CALLS; i++) {
+		frames[2 * i] = (unsigned long)&frames[2 * i + 2];
+		frames[2 * i + 1] = USER_CALL + i;
+	}
+#if SIM_HAS_FRAMES
+	current->sim->regs.bp = (unsigned long)frames;
+#endif
 	fill_control(&control, &ctr, VPERFCTR_CONTROL_INHERIT | VPERFCTR_CONTROL_RING);
 	control.nractrs = 0;
 	control.nrictrs = 1;
@@ -1085,7 +1112,7 @@ static void sample_kernel_calls(void *arg)
 							(n & (page->nrsamples - 1)) * page->sample_size);
 
 			kernel += !!(s->flags & VPERFCTR_SAMPLE_KERNEL);
-			calls += !!check_kernel_calls(s, ring.kernel_depth);
+			calls += !!check_kernel_calls(s, ring.kernel_depth, &full);
 		}
 		must(user_ioctl(fd, VPERFCTR_CONSUME, (void *)(unsigned long)(n - page->tail)));
 	}
@@ -1093,6 +1120,11 @@ static void sample_kernel_calls(void *arg)
 	sim_require(kernel, "none of %llu samples is of the kernel", page->head);
 	/* There is a chain for each thread and for each CPU. */
 	sim_require(kernel == calls, "%llu of %llu samples have calls", calls, kernel);
+	/* Not each: the thread may be ending. */
+	sim_require(full, "none of %llu samples has all calls in user mode", kernel);
+#if SIM_HAS_FRAMES
+	current->sim->regs.bp = 0;
+#endif
 	user_munmap(vma);
 	user_close(fd);
 }

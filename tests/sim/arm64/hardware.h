@@ -7,6 +7,7 @@
 #include "../../unit/arm64/model.h"
 
 #define SIM_ARM64
+#define SIM_HAS_FRAMES	0
 
 /* Registers of user mode in a sample, their mode, and the places of two of them. */
 #define SIM_USER_REGS	VPERFCTR_ARM64_REGS

@@ -7,6 +7,8 @@
 #include "../../unit/driver/model.h"
 
 #define SIM_X86
+/* The callers of user mode are found by its frame pointers. */
+#define SIM_HAS_FRAMES	(BITS_PER_LONG == 64)
 
 /* Registers of user mode in a sample, their mode, and the places of two of them. */
 #define SIM_USER_REGS	VPERFCTR_X86_REGS
