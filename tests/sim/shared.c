@@ -614,9 +614,13 @@ void sim_leavers(void)
 
 /* ---- records in a ring ----------------------------------------------------------------- */
 
+/* The name of a file whose record takes three slots. */
+#define LONG_NAME	"a file with a long name, which is continued in the second and the third slot"
+
 static struct {
 	struct vperfctr_ring_page *page;
 	int fd;
+	unsigned int long_names;
 	unsigned int told[8];		/* records of each type */
 	unsigned int privileged_maps;
 	pid_t privileged;
@@ -649,14 +653,25 @@ static size_t copy_record(void *to, size_t room, u64 n)
 	return size;
 }
 
-/* Each field has a value in records of some types, and is 0 in the others. */
+/*
+ * Each field has a value in records of some types, and is 0 in the others.  The slots together have
+ * the whole record.
+ */
 static void check_record(u64 n)
 {
+	union {
+		struct vperfctr_record r;
+		char bytes[sizeof(struct vperfctr_record) + sizeof(LONG_NAME) + 8];
+	} whole;
+	const char *text;
 	struct vperfctr_record r;
 	bool fork, map;
+	size_t size;
 
-	memset(&r, 0, sizeof(r));
-	sim_require(copy_record(&r, sizeof(r), n) >= sizeof(r), "record %llu has too few slots", n);
+	memset(&whole, 0xff, sizeof(whole));
+	size = copy_record(&whole, sizeof(whole), n);
+	r = whole.r;
+	sim_require(size >= sizeof(r) && size == r.size, "record %llu has %zu bytes", n, size);
 	fork = r.type == VPERFCTR_RECORD_FORK;
 	map = r.type == VPERFCTR_RECORD_MAP;
 	sim_require(r.size >= sizeof(r) && r.text < r.size && (!r.text || r.text >= sizeof(r)),
@@ -668,6 +683,14 @@ static void check_record(u64 n)
 		    "record %llu of type %u has the addresses %#llx to %#llx", n, r.type, r.start, r.end);
 	sim_require(!r.text == (fork || r.type == VPERFCTR_RECORD_EXIT), "record %llu of type %u has its text at %u",
 		    n, r.type, r.text);
+	/* All programs have this name and this file, and one maps another file. */
+	sim_require(r.inode == map, "record %llu of type %u has the inode %llu", n, r.type, (u64)r.inode);
+	text = &whole.bytes[r.text];
+	if (map && r.slots == 3 && !strcmp(text, "/" LONG_NAME))
+		records.long_names++;
+	else
+		sim_require(!r.text || !strcmp(text, map ? "/program" : "program"),
+			    "record %llu of type %u has the text %.16s", n, r.type, text);
 }
 
 /* Read all records whose slots are complete.  The places of others must not be seen. */
@@ -712,16 +735,18 @@ static void follow_records(void *arg)
 	(void)arg;
 }
 
+static unsigned int program_rounds;
+
 static void be_program(void *arg)
 {
 	if (arg)
 		records.privileged = current->pid;
 	user_exec(!!arg);
 	user_map_code();
+	if (!arg && !program_rounds)
+		user_map_file(LONG_NAME, 0x500000);
 	user_work(5);
 }
-
-static unsigned int program_rounds;
 
 static void count_programs(void *arg)
 {
@@ -729,7 +754,7 @@ static void count_programs(void *arg)
 		.size = sizeof(ring), .nrsamples = 4, .watermark = (long)arg, .flags = VPERFCTR_RING_RECORDS,
 	};
 	struct task_struct *task[2], *reader;
-	unsigned int round, rounds = program_rounds ?: 1;
+	unsigned int round, rounds = program_rounds ?: 1, long_names = !program_rounds;
 	struct vperfctr_control control;
 	struct vm_area_struct *vma;
 	struct vperfctr_ctr ctr;
@@ -763,8 +788,8 @@ static void count_programs(void *arg)
 	if (!sim_failures.alloc)
 		sim_require(records.told[VPERFCTR_RECORD_FORK] == 2 * rounds &&
 			    records.told[VPERFCTR_RECORD_EXEC] == 2 * rounds &&
-			    records.told[VPERFCTR_RECORD_MAP] == 2 * rounds &&
-			    records.told[VPERFCTR_RECORD_EXIT] == rounds,
+			    records.told[VPERFCTR_RECORD_MAP] == 2 * rounds + long_names &&
+			    records.told[VPERFCTR_RECORD_EXIT] == rounds && records.long_names == long_names,
 			    "told of %u forks, %u execs, %u mappings, %u exits",
 			    records.told[VPERFCTR_RECORD_FORK], records.told[VPERFCTR_RECORD_EXEC],
 			    records.told[VPERFCTR_RECORD_MAP], records.told[VPERFCTR_RECORD_EXIT]);
