@@ -36,6 +36,9 @@ COMPARISONS = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==
 OPERATORS = {"+": "-", "-": "+", "<<": ">>", ">>": "<<", "&": "|", "|": "&", "+=": "-=", "-=": "+=",
              "|=": "=", "&=": "=", "++": "--", "--": "++", "*": "+", "/": "*", "%": "/", "^": "|"}
 
+# Calls whose last argument says whether to wait: it is only tested for 0.
+WAITS = re.compile(r"^(on_each_cpu(_mask|_cond(_mask)?)?|smp_call_function(_single|_many)?)$")
+
 # A weaker function, with the same arguments.
 WEAKER = {
     "smp_load_acquire": "(*({0}))",
@@ -215,6 +218,12 @@ class Source:
         return a.kind == "name" and a.text not in KEYWORDS and \
             (b.kind == "name" or (b.text == "*" and c.kind == "name"))
 
+    def says_wait(self, i):
+        """True if the token is the whole last argument of a call that may wait."""
+        if self.tokens[i - 1].text != "," or self.tokens[i + 1].text != ")":
+            return False
+        return bool(WAITS.match(self.tokens[self.match[i + 1] - 1].text))
+
     # ---- the rules -----------------------------------------------------------------------
 
     def add(self, kind, function, first, last, new):
@@ -301,7 +310,8 @@ class Source:
             m = re.fullmatch(r"(0[xX][0-9a-fA-F]+|\d+)([uUlL]*)", t.text)
             if m:
                 value = int(m.group(1), 0) if not re.fullmatch(r"0\d+", m.group(1)) else int(m.group(1), 8)
-                self.add("constant", function, i, i + 1, "%d%s" % (value + 1, m.group(2)))
+                if not value or not self.says_wait(i):
+                    self.add("constant", function, i, i + 1, "%d%s" % (value + 1, m.group(2)))
                 if value:
                     self.add("constant", function, i, i + 1, "%d%s" % (value - 1, m.group(2)))
         elif t.text in CAPABILITIES:
