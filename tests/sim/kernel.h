@@ -292,8 +292,10 @@ do {									\
 	sim_will_change(p, sizeof(*(p)), BIT(nr));			\
 	SIM_ATOMIC(*(p)) op;						\
 } while (0)
-#define clear_bit_unlock(nr, p)	({ sim_order_stores(); clear_bit(SIM_BIT(nr), &(p)[SIM_WORD(nr)]); })
-#define test_and_set_bit_lock(nr, p) test_and_set_bit(SIM_BIT(nr), &(p)[SIM_WORD(nr)])
+#define clear_bit_unlock(nr, p)	({ sim_order_stores(); clear_bit(SIM_BIT(nr), &(p)[SIM_WORD(nr)]); sim_bit_unlocked(); })
+#define test_and_set_bit_lock(nr, p) sim_bit_locked(!test_and_set_bit(SIM_BIT(nr), &(p)[SIM_WORD(nr)]))
+bool sim_bit_locked(bool now);		/* Return: it was before */
+void sim_bit_unlocked(void);
 #define set_bit(nr, p)		sim_change_bit("set ", nr, p, |= BIT(nr))
 #define clear_bit(nr, p)	sim_change_bit("clear ", nr, p, &= ~BIT(nr))
 #define change_bit(nr, p)	\

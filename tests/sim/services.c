@@ -40,6 +40,19 @@ bool sim_call_fails(bool *what)
 }
 
 /* True if something fails that needs memory. */
+static unsigned int nr_bit_locks;	/* what is locked by a bit */
+
+bool sim_bit_locked(bool now)
+{
+	nr_bit_locks += now;
+	return !now;
+}
+
+void sim_bit_unlocked(void)
+{
+	sim_require(nr_bit_locks--, "a bit is unlocked that was not locked");
+}
+
 static bool has_lacked_memory;
 
 bool sim_lacks_memory(void)
@@ -1341,6 +1354,7 @@ static void check_unloaded(void)
 
 	rcu_barrier();
 	sim_require(!sim_notifiers_on, "the notifiers' key is left on");
+	sim_require(!nr_bit_locks, "%u bits are left locked", nr_bit_locks);
 	sim_require(!sim_cpuhp_startup && !sim_cpuhp_dying && !sim_cpuhp_dead && !syscore && !smpboot && !sim_device &&
 		    !sim_tp_exec.func && !sim_tp_fork.func && !sim_tp_exit.func &&
 		    !sim_tp_rename.func && !sim_tp_switch.func && !the_probe,
