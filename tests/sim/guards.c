@@ -166,6 +166,78 @@ void sim_allowed_kinds(void)
 	user_wait(sim_process("moves", 1000, try_allowed, (void *)kinds));
 }
 
+/* ---- what a state checks at each switch-in -------------------------------------------------------- */
+
+static int open_observer(void)
+{
+	return must(sim_open(0, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_OBSERVER | VPERFCTR_OPEN_TRANSIENT));
+}
+
+/* A state is attached beside one that some CPUs cannot count. */
+static void keep_from_cpu(void)
+{
+	int fd = must(sim_open(0, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_TRANSIENT)), observer;
+	struct sim_counts c;
+
+	run_on(0);
+	must(sim_control(fd, 0));
+	user_work(10);
+	observer = open_observer();
+	run_on(1);
+	user_work(10);
+	run_on(0);
+	user_work(10);
+	must(sim_read_counts(fd, &c, 0));
+	sim_require(c.own[1] == 20 && c.read.status & VPERFCTR_STATUS_FORBIDDEN,
+		    "%llu instructions on the right CPU, not 20, and the status %#x", c.own[1], c.read.status);
+	user_close(observer);
+	user_close(fd);
+}
+
+/* A state is attached beside one that makes samples by thread time. */
+static void keep_clock(void)
+{
+	struct vperfctr_ring ring = { .size = sizeof(ring), .nrsamples = 64, .watermark = 1 };
+	int fd = must(sim_open(0, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_TRANSIENT)), observer;
+	const struct vperfctr_ring_page *page;
+	struct vperfctr_control control;
+	struct vm_area_struct *vma;
+	struct vperfctr_ctr ctr;
+	unsigned int i;
+	u64 head;
+
+	must(user_ioctl(fd, VPERFCTR_RING, &ring));
+	vma = sim_must_map(fd, VPERFCTR_RING_OFFSET, ring.map_size);
+	page = vma->page;
+	sim_fill_control(&control, &ctr, VPERFCTR_CONTROL_RING);
+	control.nractrs = 0;
+	control.clock_period = VPERFCTR_CLOCK_MIN;
+	must(user_ioctl(fd, VPERFCTR_CONTROL, &control));
+	observer = open_observer();
+	user_sleep(2 * VPERFCTR_CLOCK_MIN);
+	head = READ_ONCE(page->head);
+	for (i = 0; i < 10 && READ_ONCE(page->head) == head; i++) {
+		user_work(10000);
+		user_sleep(VPERFCTR_CLOCK_MIN);
+	}
+	sim_require(i < 10, "no sample comes by thread time");
+	user_munmap(vma);
+	user_close(observer);
+	user_close(fd);
+}
+
+static void keep_checks(void *arg)
+{
+	keep_from_cpu();
+	keep_clock();
+	(void)arg;
+}
+
+void sim_keep_checks(void)
+{
+	user_wait(sim_process("has states", 1000, keep_checks, NULL));
+}
+
 /* ---- what the holder of a set of CPUs may do --------------------------------------------------- */
 
 static int open_cpus(u32 mask)

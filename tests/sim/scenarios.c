@@ -2304,6 +2304,7 @@ const struct scenario sim_scenarios[] = {
 	{ "allowed_kinds", sim_allowed_kinds, 3,
 	  { sim_big_core, .configure_other = sim_small_core, .others = 2, .siblings = 5 } },
 	{ "one_kind", sim_one_kind, 3, HYBRID },
+	{ "keep_checks", sim_keep_checks, 3, HYBRID },
 	{ "leave_kind", sim_leave_kind, 3, HYBRID },
 	{ "suspend", sim_suspend, 3 },
 	{ "suspend_kinds", sim_suspend_kinds, 3, HYBRID },

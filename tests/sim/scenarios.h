@@ -182,6 +182,7 @@ void sim_price_of_open(void);
 void sim_full_cgroup(void);
 void sim_allowed_kinds(void);
 void sim_allowed_siblings(void);
+void sim_keep_checks(void);
 void sim_rights_of_set(void);
 void sim_set_for_readers(void);
 void sim_pairs_of_sums(void);
