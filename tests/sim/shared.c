@@ -614,8 +614,9 @@ void sim_leavers(void)
 
 /* ---- records in a ring ----------------------------------------------------------------- */
 
-/* The name of a file whose record takes three slots. */
-#define LONG_NAME	"a file with a long name, which is continued in the second and the third slot"
+/* The name of a file whose record takes all slots of the ring. */
+#define LONG_NAME	"a file with a long name, which is continued in the second slot, and in the third one, and " \
+			"in the last one"
 
 static struct {
 	struct vperfctr_ring_page *page;
@@ -686,7 +687,7 @@ static void check_record(u64 n)
 	/* All programs have this name and this file, and one maps another file. */
 	sim_require(r.inode == map, "record %llu of type %u has the inode %llu", n, r.type, (u64)r.inode);
 	text = &whole.bytes[r.text];
-	if (map && r.slots == 3 && !strcmp(text, "/" LONG_NAME))
+	if (map && r.slots == 4 && !strcmp(text, "/" LONG_NAME))
 		records.long_names++;
 	else
 		sim_require(!r.text || !strcmp(text, map ? "/program" : "program"),
