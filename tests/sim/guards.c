@@ -166,6 +166,63 @@ void sim_allowed_kinds(void)
 	user_wait(sim_process("moves", 1000, try_allowed, (void *)kinds));
 }
 
+/* ---- threads that are shorter than a period ------------------------------------------------------ */
+
+#define SHORT_THREADS	32
+
+#define SHORT_PERIOD	400	/* of four such threads */
+
+static void work_shortly(void *arg)
+{
+	user_work(SHORT_PERIOD / 4);
+	(void)arg;
+}
+
+/* Without SPREAD none of them has a sample, and with it each fourth one has. */
+static void sample_short_threads(u32 flags)
+{
+	struct vperfctr_ring ring = { .size = sizeof(ring), .nrsamples = 64, .watermark = 1, .nrsums = 1 };
+	int fd = must(sim_open(0, VPERFCTR_OPEN_CREAT));
+	const struct vperfctr_ring_page *page;
+	struct vperfctr_control control;
+	struct vm_area_struct *vma;
+	struct vperfctr_ctr ctr;
+	unsigned int i;
+	u64 n;
+
+	must(user_ioctl(fd, VPERFCTR_RING, &ring));
+	vma = sim_must_map(fd, VPERFCTR_RING_OFFSET, ring.map_size);
+	page = vma->page;
+	sim_fill_control(&control, &ctr, VPERFCTR_CONTROL_RING | VPERFCTR_CONTROL_INHERIT | flags);
+	control.nractrs = 0;
+	control.nrictrs = 1;
+	ctr.ireset = -SHORT_PERIOD;
+	must(user_ioctl(fd, VPERFCTR_CONTROL, &control));
+	for (i = 0; i < SHORT_THREADS; i++)
+		user_wait(user_fork("is short", work_shortly, NULL));
+	must(user_ioctl(fd, VPERFCTR_UNLINK, NULL));
+	n = page->head + page->dropped;
+	if (flags)
+		sim_require(n + 2 >= SHORT_THREADS / 4 && n <= SHORT_THREADS / 4 + 2,
+			    "%llu samples of %u short threads", n, SHORT_THREADS);
+	else
+		sim_require(!n, "%llu samples of threads that are shorter than a period", n);
+	user_munmap(vma);
+	user_close(fd);
+}
+
+static void have_short_threads(void *arg)
+{
+	sample_short_threads(0);
+	sample_short_threads(VPERFCTR_CONTROL_SPREAD);
+	(void)arg;
+}
+
+void sim_short_threads(void)
+{
+	user_wait(sim_process("samples", 1000, have_short_threads, NULL));
+}
+
 /* ---- what a state checks at each switch-in -------------------------------------------------------- */
 
 static int open_observer(void)

@@ -2292,6 +2292,7 @@ const struct scenario sim_scenarios[] = {
 	{ "rights_of_set", sim_rights_of_set, 2 },
 	{ "pairs_of_sums", sim_pairs_of_sums, 2 },
 	{ "living_members", sim_living_members, 3 },
+	{ "short_threads", sim_short_threads, 2 },
 	{ "set_of_kinds", sim_set_of_kinds, 3, HYBRID },
 	{ "no_records", sim_no_records, 2, { .no_probe = true } },
 	{ "no_records_enabled", sim_no_records, 2 },

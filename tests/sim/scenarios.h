@@ -183,6 +183,7 @@ void sim_full_cgroup(void);
 void sim_allowed_kinds(void);
 void sim_allowed_siblings(void);
 void sim_keep_checks(void);
+void sim_short_threads(void);
 void sim_rights_of_set(void);
 void sim_set_for_readers(void);
 void sim_pairs_of_sums(void);
