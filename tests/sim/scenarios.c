@@ -1399,6 +1399,13 @@ static u64 inline_read(const volatile struct vperfctr_page *page)
 	return sum;
 }
 
+static void check_stopped(const struct vperfctr_page *page)
+{
+	sim_require(!page->ctr[0].start, "the page shows what a counter held, and it does not run");
+	sim_require(!(page->cstatus & (VPERFCTR_CSTATUS_RUNNING | VPERFCTR_CSTATUS_RDPMC)),
+		    "the counters have stopped, and the page has the status %#x", page->cstatus);
+}
+
 void sim_read_inline(void *arg)
 {
 	struct vm_area_struct *vma;
@@ -1422,9 +1429,13 @@ void sim_read_inline(void *arg)
 	child = user_fork("child", child_works, (void *)1UL);
 	check_counts(fd, before);
 	must(user_ioctl(fd, VPERFCTR_SUSPEND, NULL));
-	sim_require(!((struct vperfctr_page *)vma->page)->ctr[0].start,
-		    "the page shows what a counter held, and it does not run");
+	check_stopped(vma->page);
 	must(user_ioctl(fd, VPERFCTR_RESUME, NULL));
+	inline_read(vma->page);
+	must(control_nothing(fd));
+	check_stopped(vma->page);
+	must(control(fd, 0));
+	inline_read(vma->page);
 	if (arg)
 		must(user_ioctl(fd, VPERFCTR_UNLINK, NULL));
 	else
