@@ -268,6 +268,31 @@ static void leave_and_exec(void *arg)
 	(void)arg;
 }
 
+/* A member's own ring is used when it has left. */
+static void leave_with_ring(void *arg)
+{
+	struct vperfctr_ring ring = { .size = sizeof(ring), .nrsamples = 8, .watermark = 1 };
+	const struct vperfctr_ring_page *page;
+	int fd = must(sim_open(0, 0));
+	struct vm_area_struct *vma;
+	unsigned int i;
+
+	must(user_ioctl(fd, VPERFCTR_RING, &ring));
+	vma = sim_must_map(fd, VPERFCTR_RING_OFFSET, ring.map_size);
+	page = vma->page;
+	user_work(30000);	/* more than a period */
+	must(sample_by_clock(fd, 0));
+	sim_require(!page->head && !page->dropped, "a family's samples are in a member's ring");
+	for (i = 0; i < 10 && !READ_ONCE(page->head); i++) {
+		user_work(10000);
+		user_sleep(VPERFCTR_CLOCK_MIN);
+	}
+	sim_require(i < 10, "no sample is in the ring of one that has left");
+	user_munmap(vma);
+	user_close(fd);
+	(void)arg;
+}
+
 static void have_leaver(void *arg)
 {
 	struct vperfctr_ring ring = { .size = sizeof(ring), .nrsamples = 8, .watermark = 1 };
@@ -276,6 +301,7 @@ static void have_leaver(void *arg)
 	must(user_ioctl(fd, VPERFCTR_RING, &ring));
 	must(sample_by_clock(fd, VPERFCTR_CONTROL_INHERIT));
 	user_wait(user_fork("leaves", leave_and_exec, NULL));
+	user_wait(user_fork("leaves", leave_with_ring, NULL));
 	user_close(fd);
 	(void)arg;
 }
