@@ -223,8 +223,12 @@ static void check_control(int fd, const struct control *c, u32 status)
 	struct reading r;
 	unsigned int i;
 
+	/* What the caller has left there is overwritten. */
 	fill_read(&r);
-	r.control.header.reserved = 5;
+	memset(&r.control.header, 0x5a, sizeof(r.control.header));
+	r.control.header.size = sizeof(r.control.header);
+	r.control.header.ctr_size = sizeof(r.control.ctr[0]);
+	r.control.header.ctr = (unsigned long)r.control.ctr;
 	must(user_ioctl(fd, VPERFCTR_READ, &r.req));
 	expect(r.req.nrctrs, c->header.nractrs + c->header.nrictrs, "nrctrs", __LINE__);
 	expect(r.req.status, status, "status", __LINE__);
