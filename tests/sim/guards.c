@@ -166,6 +166,93 @@ void sim_allowed_kinds(void)
 	user_wait(sim_process("moves", 1000, try_allowed, (void *)kinds));
 }
 
+/* ---- what READ says of its caller ------------------------------------------------------------------ */
+
+static bool owner_may_end;
+
+static void work_until_end(void *arg)
+{
+	while (!READ_ONCE(owner_may_end))
+		user_work(5);
+	(void)arg;
+}
+
+static void expect_role(int fd, u32 expected)
+{
+	struct sim_counts c;
+	u32 role;
+
+	must(sim_read_counts(fd, &c, VPERFCTR_READ_OWNER));
+	role = c.read.status & (VPERFCTR_STATUS_ATTACHED | VPERFCTR_STATUS_OWNER | VPERFCTR_STATUS_MONITOR);
+	sim_require(role == expected, "READ says %#x of its caller, not %#x", role, expected);
+}
+
+/* The owner is stopped, runs, or has ended. */
+static void read_of_child(void *arg)
+{
+	struct task_struct *task = user_fork("works", work_until_end, NULL);
+	struct vperfctr_open req = { .size = sizeof(req), .flags = VPERFCTR_OPEN_CREAT, .tid = task->pid };
+	int fd, own = must(sim_open(0, VPERFCTR_OPEN_CREAT));
+
+	expect_role(own, VPERFCTR_STATUS_ATTACHED | VPERFCTR_STATUS_OWNER);
+	sim_require(user_ptrace_stop(task), "the thread has ended");
+	fd = must(user_device_ioctl(VPERFCTR_OPEN, &req));
+	expect_role(fd, VPERFCTR_STATUS_ATTACHED | VPERFCTR_STATUS_MONITOR);
+	user_ptrace_continue(task);
+	user_sleep(1000);
+	expect_role(fd, VPERFCTR_STATUS_ATTACHED);
+	WRITE_ONCE(owner_may_end, true);
+	user_wait(task);
+	expect_role(fd, 0);
+	user_close(fd);
+	user_close(own);
+	(void)arg;
+}
+
+void sim_read_roles(void)
+{
+	user_wait(sim_process("reads", 1000, read_of_child, NULL));
+}
+
+/* ---- a thread alone on its CPU, sampled by time ----------------------------------------------------- */
+
+/* Each sample programs the timer for the next one, as there is no switch. */
+static void sample_without_switches(void *arg)
+{
+	struct vperfctr_ring ring = { .size = sizeof(ring), .nrsamples = 64, .watermark = 1 };
+	int fd = must(sim_open(0, VPERFCTR_OPEN_CREAT));
+	const struct vperfctr_ring_page *page;
+	struct vperfctr_control control;
+	struct vm_area_struct *vma;
+	struct vperfctr_ctr ctr;
+	unsigned int i, n;
+	u64 head;
+
+	must(user_ioctl(fd, VPERFCTR_RING, &ring));
+	vma = sim_must_map(fd, VPERFCTR_RING_OFFSET, ring.map_size);
+	page = vma->page;
+	sim_fill_control(&control, &ctr, VPERFCTR_CONTROL_RING);
+	control.nractrs = 0;
+	control.clock_period = VPERFCTR_CLOCK_MIN;
+	must(user_ioctl(fd, VPERFCTR_CONTROL, &control));
+	for (n = 0; n < 12; n++) {
+		head = READ_ONCE(page->head);
+		user_work(30000);	/* more than a period */
+		/* The time of the machine, which the timer sees, goes on with each step. */
+		for (i = 0; i < 1000 && READ_ONCE(page->head) == head; i++)
+			user_work(3);
+		sim_require(i < 1000, "there is no sample after %u", n);
+	}
+	user_munmap(vma);
+	user_close(fd);
+	(void)arg;
+}
+
+void sim_clock_alone(void)
+{
+	user_wait(sim_process("is alone", 1000, sample_without_switches, NULL));
+}
+
 /* ---- threads that are shorter than a period ------------------------------------------------------ */
 
 #define SHORT_THREADS	32
@@ -376,6 +463,37 @@ static void have_set(void *arg)
 void sim_rights_of_set(void)
 {
 	user_wait(sim_process("counts CPUs", 0, have_set, NULL));
+}
+
+/* ---- two sets of CPUs --------------------------------------------------------------------------- */
+
+/* A CPU belongs to at most one set that counts. */
+static void count_by_two(void *arg)
+{
+	static const u32 masks[] = { 1, 6, 4 };
+	unsigned int i;
+	int fd, other;
+	long err;
+
+	for (i = 0; i < ARRAY_SIZE(masks); i++) {
+		fd = open_cpus(3);
+		other = open_cpus(masks[i]);
+		must(sim_control(fd, 0));
+		do
+			err = sim_control(other, 0);
+		while (err == -ENOMEM && sim_failures.alloc);
+		sim_require(err == (masks[i] & 3 ? -EBUSY : 0), "CONTROL of the CPUs %#x beside 3: %ld", masks[i], err);
+		/* The refusal has left nothing. */
+		user_close(fd);
+		must(sim_control(other, 0));
+		user_close(other);
+	}
+	(void)arg;
+}
+
+void sim_two_sets(void)
+{
+	user_wait(sim_process("counts CPUs", 0, count_by_two, NULL));
 }
 
 /* ---- sums that are read while they change ------------------------------------------------------ */
