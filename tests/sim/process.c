@@ -656,7 +656,8 @@ int send_sig_info(int sig, struct kernel_siginfo *info, struct task_struct *task
 
 int send_sig(int sig, struct task_struct *task, int priv)
 {
-	(void)priv;
+	/* The thread that an interrupt has found is not the sender. */
+	sim_require(priv, "a signal of the kernel is sent as one of the current thread");
 	return send_sig_info(sig, NULL, task);
 }
 
@@ -1379,7 +1380,7 @@ void user_sleep(u64 ns)
 
 void user_kill(struct task_struct *task, int sig)
 {
-	send_sig(sig, task, 0);
+	send_sig_info(sig, NULL, task);
 }
 
 static bool is_stopped_or_dead(const struct task_struct *task)
