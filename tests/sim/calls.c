@@ -446,6 +446,32 @@ static void check_fdinfo(int fd, u32 status)
 	must(user_ioctl(fd, VPERFCTR_RESUME, NULL));
 }
 
+static void work_as_grandchild(void *arg)
+{
+	user_work(5);
+	(void)arg;
+}
+
+/* A member has no descendants of its own: its root has them. */
+static void read_as_member(void *arg)
+{
+	int fd = must(sim_open(0, 0));
+	struct reading r;
+	unsigned int i;
+
+	user_wait(user_fork("grandchild", work_as_grandchild, NULL));
+	fill_read(&r);
+	memset(r.children, 0x5a, sizeof(r.children));
+	r.req.flags = VPERFCTR_READ_MEMBERS;
+	must(user_ioctl(fd, VPERFCTR_READ, &r.req));
+	for (i = 0; i <= r.req.nrctrs; i++)
+		expect(r.children[i], 0, "children of a member", __LINE__);
+	for (i = 0; i < VPERFCTR_NR_SOFT; i++)
+		expect(r.soft.count[i].children, 0, "software counters of a member's children", __LINE__);
+	user_close(fd);
+	(void)arg;
+}
+
 /* ---- the thread that calls -------------------------------------------------------------------- */
 
 /* Make calls that are refused or only read.  The control counts on through all of them. */
@@ -494,6 +520,12 @@ static void call(void *arg)
 	fill_imode(&c);
 	must(user_ioctl(fd, VPERFCTR_CONTROL, &c.header));
 	check_control(fd, &c, VPERFCTR_STATUS_ATTACHED | VPERFCTR_STATUS_ACTIVE);
+	fill(&c);
+	c.header.nractrs = NR_CTRS;
+	c.header.soft = VPERFCTR_SOFT_TASK_CLOCK | VPERFCTR_SOFT_CONTEXT_SWITCHES;
+	c.header.flags = VPERFCTR_CONTROL_INHERIT;
+	must(user_ioctl(fd, VPERFCTR_CONTROL, &c.header));
+	user_wait(user_fork("member", read_as_member, NULL));
 	fill(&c);
 	c.header.flags = VPERFCTR_CONTROL_START_ON_EXEC;
 	must(user_ioctl(fd, VPERFCTR_CONTROL, &c.header));
