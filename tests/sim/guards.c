@@ -257,17 +257,20 @@ void sim_clock_alone(void)
 
 #define SHORT_THREADS	32
 
-#define SHORT_PERIOD	400	/* of four such threads */
-
-static void work_shortly(void *arg)
+static void work_shortly(void *instructions)
 {
-	user_work(SHORT_PERIOD / 4);
-	(void)arg;
+	user_work((unsigned long)instructions);
 }
 
-/* Without SPREAD none of them has a sample, and with it each fourth one has. */
-static void sample_short_threads(u32 flags)
+/*
+ * Without SPREAD none of them has a sample, and with it each fourth one has.  The TSC, which is the
+ * thread time, stands still in the kernel.  So the period must be long: a timer that expires a moment
+ * before its end would expire again and again.
+ */
+static void sample_short_threads(u32 flags, bool clock)
 {
+	const u64 clock_period = 10 * NSEC_PER_MSEC;
+	unsigned long period = clock ? 10 * tsc_khz : 400;
 	struct vperfctr_ring ring = { .size = sizeof(ring), .nrsamples = 64, .watermark = 1, .nrsums = 1 };
 	int fd = must(sim_open(0, VPERFCTR_OPEN_CREAT));
 	const struct vperfctr_ring_page *page;
@@ -282,11 +285,15 @@ static void sample_short_threads(u32 flags)
 	page = vma->page;
 	sim_fill_control(&control, &ctr, VPERFCTR_CONTROL_RING | VPERFCTR_CONTROL_INHERIT | flags);
 	control.nractrs = 0;
-	control.nrictrs = 1;
-	ctr.ireset = -SHORT_PERIOD;
+	if (clock) {
+		control.clock_period = clock_period;
+	} else {
+		control.nrictrs = 1;
+		ctr.ireset = -(s64)period;
+	}
 	must(user_ioctl(fd, VPERFCTR_CONTROL, &control));
 	for (i = 0; i < SHORT_THREADS; i++)
-		user_wait(user_fork("is short", work_shortly, NULL));
+		user_wait(user_fork("is short", work_shortly, (void *)(period / 4)));
 	must(user_ioctl(fd, VPERFCTR_UNLINK, NULL));
 	n = page->head + page->dropped;
 	if (flags)
@@ -298,16 +305,16 @@ static void sample_short_threads(u32 flags)
 	user_close(fd);
 }
 
-static void have_short_threads(void *arg)
+static void have_short_threads(void *clock)
 {
-	sample_short_threads(0);
-	sample_short_threads(VPERFCTR_CONTROL_SPREAD);
-	(void)arg;
+	sample_short_threads(0, clock);
+	sample_short_threads(VPERFCTR_CONTROL_SPREAD, clock);
 }
 
 void sim_short_threads(void)
 {
 	user_wait(sim_process("samples", 1000, have_short_threads, NULL));
+	user_wait(sim_process("samples by time", 1000, have_short_threads, (void *)1UL));
 }
 
 /* ---- what a state checks at each switch-in -------------------------------------------------------- */
@@ -494,6 +501,87 @@ static void count_by_two(void *arg)
 void sim_two_sets(void)
 {
 	user_wait(sim_process("counts CPUs", 0, count_by_two, NULL));
+}
+
+/* ---- a set that is refused, beside threads ---------------------------------------------------------- */
+
+#define REFUSED_SIGNAL	40
+
+static bool set_is_refused, overflow_may_end;
+
+static void overflow_on(void *arg)
+{
+	struct sim_task *t = current->sim;
+	unsigned int signals;
+	int fd;
+
+	fd = must(sim_open(0, VPERFCTR_OPEN_CREAT));
+	must(sim_control_imode(fd, 20, REFUSED_SIGNAL));
+	do {
+		signals = t->received[REFUSED_SIGNAL];
+		while (t->received[REFUSED_SIGNAL] == signals) {
+			user_work(3);
+			sim_require(t->executed < 1000000, "no signal arrives");
+		}
+		must(user_ioctl(fd, VPERFCTR_IRESUME, NULL));
+		WRITE_ONCE(overflow_may_end, READ_ONCE(set_is_refused));
+	} while (!overflow_may_end || signals < 3);
+	user_close(fd);
+	(void)arg;
+}
+
+static void try_to_count_cpus(void *arg)
+{
+	int fd = open_cpus(3);
+	long err;
+
+	do
+		err = sim_control(fd, 0);
+	while (err == -ENOMEM && sim_failures.alloc);
+	sim_require(err == -EBUSY, "CONTROL of CPUs beside threads: %ld", err);
+	user_close(fd);
+	WRITE_ONCE(set_is_refused, true);
+	(void)arg;
+}
+
+void sim_refused_set(void)
+{
+	struct task_struct *task = sim_process("overflows", 1000, overflow_on, NULL);
+
+	while (!READ_ONCE(task->sim->received[REFUSED_SIGNAL]))
+		sim_sleep_on(NULL, sim_ns() + 1000);
+	user_wait(sim_process("counts CPUs", 0, try_to_count_cpus, NULL));
+	user_wait(task);
+}
+
+/* ---- a member without counters ------------------------------------------------------------------------ */
+
+static void open_own(void *arg)
+{
+	int fd = must(sim_open(0, 0));
+
+	sim_require(!sim_is_hardware_reserved(), "a member that counts the time has reserved the hardware");
+	user_close(fd);
+	(void)arg;
+}
+
+static void count_time_of_family(void *arg)
+{
+	int fd = must(sim_open(0, VPERFCTR_OPEN_CREAT));
+	struct vperfctr_control control;
+	struct vperfctr_ctr ctr;
+
+	sim_fill_control(&control, &ctr, VPERFCTR_CONTROL_INHERIT);
+	control.nractrs = 0;
+	must(user_ioctl(fd, VPERFCTR_CONTROL, &control));
+	user_wait(user_fork("member", open_own, NULL));
+	user_close(fd);
+	(void)arg;
+}
+
+void sim_time_of_family(void)
+{
+	user_wait(sim_process("counts time", 1000, count_time_of_family, NULL));
 }
 
 /* ---- sums that are read while they change ------------------------------------------------------ */

@@ -2304,6 +2304,8 @@ const struct scenario sim_scenarios[] = {
 	{ "pairs_of_sums", sim_pairs_of_sums, 2 },
 	{ "living_members", sim_living_members, 3 },
 	{ "short_threads", sim_short_threads, 2 },
+	{ "refused_set", sim_refused_set, 2 },
+	{ "time_of_family", sim_time_of_family, 2 },
 	{ "read_roles", sim_read_roles, 2 },
 	{ "two_sets", sim_two_sets, 3 },
 	{ "clock_alone", sim_clock_alone, 1 },
