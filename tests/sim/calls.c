@@ -229,7 +229,9 @@ static void check_control(int fd, const struct control *c, u32 status)
 	r.control.header.size = sizeof(r.control.header);
 	r.control.header.ctr_size = sizeof(r.control.ctr[0]);
 	r.control.header.ctr = (unsigned long)r.control.ctr;
+	r.req.children_missed = 5;
 	must(user_ioctl(fd, VPERFCTR_READ, &r.req));
+	expect(r.req.children_missed, 0, "children_missed", __LINE__);
 	expect(r.req.nrctrs, c->header.nractrs + c->header.nrictrs, "nrctrs", __LINE__);
 	expect(r.req.status, status, "status", __LINE__);
 	expect(r.control.header.flags, c->header.flags, "flags", __LINE__);
