@@ -223,7 +223,7 @@ static void check_control(int fd, const struct control *c, u32 status)
 	struct reading r;
 	unsigned int i;
 
-	/* What the caller has left there is overwritten. */
+	/* READ overwrites what the caller has left there. */
 	fill_read(&r);
 	memset(&r.control.header, 0x5a, sizeof(r.control.header));
 	r.control.header.size = sizeof(r.control.header);
