@@ -1262,7 +1262,7 @@ void sim_tell_mapping(struct vm_area_struct *vma)
 	if (!the_probe || (the_probe->flags & KPROBE_FLAG_DISABLED))
 		return;
 	preempt_disable();
-	the_probe->pre_handler(the_probe, &regs);
+	sim_require(!the_probe->pre_handler(the_probe, &regs), "a kprobe leaves out what it has found");
 	preempt_enable();
 }
 
