@@ -240,6 +240,8 @@ static void check_control(int fd, const struct control *c, u32 status)
 	expect(r.control.header.nrictrs, c->header.nrictrs, "nrictrs", __LINE__);
 	expect(r.control.header.si_signo, c->header.si_signo, "si_signo", __LINE__);
 	expect(r.control.header.preserve, c->header.preserve, "preserve", __LINE__);
+	expect(r.control.header.global[0], c->header.global[0], "global[0]", __LINE__);
+	expect(r.control.header.global[1], c->header.global[1], "global[1]", __LINE__);
 	expect(r.control.header.kind, c->header.kind, "kind", __LINE__);
 	expect(r.control.header.soft, c->header.soft, "soft", __LINE__);
 	expect(r.control.header.nrkinds, c->header.nrkinds, "nrkinds", __LINE__);
