@@ -226,7 +226,8 @@ static void clocked_child(void *arg)
 /* Samples and what was dropped are the thread time, also that of a child, in periods. */
 static void work_by_clock(void *arg)
 {
-	struct vperfctr_ring ring = { .size = sizeof(ring), .nrsamples = 8, .watermark = 1 };
+	/* A small ring has no room for all samples, and counts the others as dropped. */
+	struct vperfctr_ring ring = { .size = sizeof(ring), .nrsamples = arg ? 2 : 8, .watermark = 1 };
 	struct vperfctr_ring_page *page;
 	struct task_struct *child;
 	struct vm_area_struct *vma;
