@@ -472,6 +472,68 @@ void sim_rights_of_set(void)
 	user_wait(sim_process("counts CPUs", 0, have_set, NULL));
 }
 
+/* A set needs CPUs that can count the control: the second one is of another kind. */
+static void count_by_kind(void *arg)
+{
+	u32 mask;
+	long err;
+	int fd;
+
+	for (mask = 1; mask < BIT(CPUS); mask++) {
+		fd = open_cpus(mask);
+		do
+			err = sim_control(fd, 0);
+		while (err == -ENOMEM && sim_failures.alloc);
+		sim_require(err == (mask & 2 ? -EUSERS : 0), "CONTROL of the CPUs %#x: %ld", mask, err);
+		user_close(fd);
+	}
+	(void)arg;
+}
+
+void sim_kinds_of_set(void)
+{
+	user_wait(sim_process("counts CPUs", 0, count_by_kind, NULL));
+}
+
+/* ---- the ring of a set ------------------------------------------------------------------------------ */
+
+static void use_ring_of_set(void *arg)
+{
+	struct vperfctr_ring ring = {
+		.size = sizeof(ring), .nrsamples = 64, .watermark = 64, .flags = VPERFCTR_RING_RECORDS,
+	};
+	const struct vperfctr_ring_page *page;
+	struct vm_area_struct *vma;
+	int fd = open_cpus(3);
+
+	sim_require(user_ioctl(fd, VPERFCTR_RING, &ring) == -EOPNOTSUPP, "a set may have records");
+	ring.flags = 0;
+	must(user_ioctl(fd, VPERFCTR_RING, &ring));
+	sim_require(!user_mmap(fd, VPERFCTR_RING_OFFSET + ring.map_size, ring.map_size) &&
+		    !user_mmap(fd, VPERFCTR_RING_OFFSET - PAGE_SIZE, ring.map_size),
+		    "the ring is mapped elsewhere");
+	vma = sim_must_map(fd, VPERFCTR_RING_OFFSET, ring.map_size);
+	page = vma->page;
+	must(sim_control_imode(fd, 100, 0));
+	while (!READ_ONCE(page->head))
+		user_work(5);
+	/* The watermark is only for a set that counts. */
+	sim_require(page->head < 60, "there are %llu samples", page->head);
+	sim_require(!(user_poll(fd) & EPOLLIN), "poll() does not wait for the watermark");
+	must(user_ioctl(fd, VPERFCTR_SUSPEND, NULL));
+	sim_require(user_poll(fd) & EPOLLIN, "poll() waits for a set that is suspended");
+	must(user_ioctl(fd, VPERFCTR_RESUME, NULL));
+	sim_require(!(user_poll(fd) & EPOLLIN), "poll() does not wait for the watermark");
+	user_munmap(vma);
+	user_close(fd);
+	(void)arg;
+}
+
+void sim_ring_of_set(void)
+{
+	user_wait(sim_process("samples CPUs", 0, use_ring_of_set, NULL));
+}
+
 /* ---- two sets of CPUs --------------------------------------------------------------------------- */
 
 /* A CPU belongs to at most one set that counts. */

@@ -2304,6 +2304,8 @@ const struct scenario sim_scenarios[] = {
 	{ "pairs_of_sums", sim_pairs_of_sums, 2 },
 	{ "living_members", sim_living_members, 3 },
 	{ "short_threads", sim_short_threads, 2 },
+	{ "kinds_of_set", sim_kinds_of_set, 3, HYBRID },
+	{ "ring_of_set", sim_ring_of_set, 2 },
 	{ "refused_set", sim_refused_set, 2 },
 	{ "time_of_family", sim_time_of_family, 2 },
 	{ "read_roles", sim_read_roles, 2 },

@@ -184,6 +184,8 @@ void sim_allowed_kinds(void);
 void sim_allowed_siblings(void);
 void sim_keep_checks(void);
 void sim_short_threads(void);
+void sim_kinds_of_set(void);
+void sim_ring_of_set(void);
 void sim_refused_set(void);
 void sim_time_of_family(void);
 void sim_read_roles(void);
