@@ -747,7 +747,8 @@ extern unsigned int tsc_khz;
 #define get_jiffies_64()	((u64)(sim_ns() / (NSEC_PER_SEC / HZ)) + INITIAL_JIFFIES)
 void msleep(unsigned int msecs);
 /* A thousandth of the time, in which other tasks make some hundred steps. */
-#define usleep_range(min, max)	({ might_sleep(); sim_sleep_on(NULL, sim_ns() + (min) * 1000ULL); })
+/* A thousandth of the time: other CPUs take a step in each ten nanoseconds. */
+#define usleep_range(min, max)	({ might_sleep(); sim_sleep_on(NULL, sim_ns() + (min)); })
 long schedule_timeout_interruptible(long timeout);
 long schedule_timeout_killable(long timeout);
 

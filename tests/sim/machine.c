@@ -2141,8 +2141,8 @@ int stop_machine(int (*func)(void *), void *arg, const struct cpumask *cpus)
 	unsigned int n;
 
 	sim_require(!cpus, "stop_machine() for some CPUs");
-	/* doc/other-cpus.md */
-	sim_require(!current->sim->stopped_ns || now - current->sim->stopped_ns >= NSEC_PER_MSEC,
+	/* doc/other-cpus.md: and a thousandth, as in usleep_range() */
+	sim_require(!current->sim->stopped_ns || now - current->sim->stopped_ns >= NSEC_PER_MSEC / 1000,
 		    "a call stops the machine twice within a millisecond");
 	cpus_read_lock();
 	mutex_lock(&stop_mutex);
