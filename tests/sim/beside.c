@@ -1254,6 +1254,7 @@ static void sample_all_by_clock(void *arg)
 
 void sim_beside_clocks(void)
 {
+	sim_kernel_takes_time = true;
 	user_wait(sim_process("samples", 1000, sample_all_by_clock, NULL));
 }
 

@@ -2086,6 +2086,7 @@ struct stop {
 };
 
 int sim_stopped_by = -1;
+bool sim_kernel_takes_time;
 
 static bool all_arrived(void *arg)
 {

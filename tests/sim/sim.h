@@ -238,6 +238,9 @@ static inline void sim_touch(const volatile void *p, size_t size, bool write)
 void sim_each_stack(void *sp, void (*func)(void *p, size_t size));
 void sim_swap(void **from, void *to);
 
+/* get_cycles() goes on in the kernel, where the TSC of the models stands still. */
+extern bool sim_kernel_takes_time;
+
 /* Boot the machine, run the function in a task, and wait until it and all others ended. */
 extern bool sim_runs_once;		/* the process ends with the run */
 void sim_boot(unsigned int nr_cpus, void (*func)(void *arg), void *arg);

@@ -189,10 +189,9 @@ bool cpumask_subset(const struct cpumask *a, const struct cpumask *b)
 	return true;
 }
 
-/* Unlike the model's, it goes on in the kernel. */
 cycles_t get_cycles(void)
 {
-	return sim_ns();
+	return sim_kernel_takes_time ? sim_ns() : this_cpu()->tsc;
 }
 
 static u64 all_counters(void)

@@ -261,10 +261,9 @@ void cr4_update_irqsoff(unsigned long set, unsigned long clear)
 
 /* ---- the registers ------------------------------------------------------------------- */
 
-/* Unlike the model's TSC, it goes on in the kernel. */
 cycles_t get_cycles(void)
 {
-	return sim_ns();
+	return sim_kernel_takes_time ? sim_ns() : model.cpu[sim_cpu].tsc;
 }
 
 static u64 executed[NR_CPUS];
