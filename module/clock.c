@@ -138,8 +138,10 @@ static bool ticks(const struct vperfctr_state *st)
 	return (st->checks & STATE_CHECK_CLOCK) && vperfctr_cpu_of(st) >= 0;
 }
 
+typedef void tick_func(struct vperfctr_state *st);
+
 /* Call a function for the states of current that ticks concern. */
-static __always_inline void for_each_ticking(void (*func)(struct vperfctr_state *st))
+static __always_inline void for_each_ticking(tick_func *func)
 {
 	struct vperfctr_state *st;
 

@@ -245,7 +245,7 @@ void perfctr_cpu_release(void)
 	WRITE_ONCE(prepares_all, false);
 	/* Pairs with perfctr_prepare_here(). */
 	smp_store_mb(perfctr_reserved, false);
-	/* Without an interrupt if only this CPU was prepared.  One that is offline is not prepared. */
+	/* Without an interrupt if only this CPU was prepared.  None is that is offline. */
 	on_each_cpu_mask(&started, release_this_cpu, NULL, 1);
 	if (perfctr_driver->release)
 		perfctr_driver->release();

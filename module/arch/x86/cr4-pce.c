@@ -206,12 +206,12 @@ static bool runs_alone(const struct mm_struct *mm)
 	if (current->mm != mm)
 		return false;
 	rcu_read_lock();
-	/* A thread that has been counted may start another one and end, so all are counted twice. */
+	/* A thread that is counted may start another one and end, so all are counted twice. */
 	alone = count_threads(&nr_before, &which_before);
-	smp_rmb();
+	smp_rmb();	/* the number between the two counts */
 	/* Other processes, and the kernel, may use the same mm. */
 	alone = alone && nr_before == atomic_read(&mm->mm_users);
-	smp_rmb();
+	smp_rmb();	/* likewise */
 	alone = alone && count_threads(&nr, &which) && nr == nr_before && which == which_before;
 	rcu_read_unlock();
 	smp_rmb();	/* a thread that has run may have left the mm loaded: see has_loaded() */
