@@ -188,7 +188,7 @@ void perfctr_arm64_watchdog_end(void)
 
 bool perfctr_arm64_is_kept(unsigned int cpu, int idx)
 {
-	return keeping >> cpu & kept >> idx & 1;
+	return ((keeping >> cpu) & (kept >> idx)) & 1;
 }
 
 u64 perfctr_arm64_kept(unsigned int nr, bool has_cycles)
