@@ -141,7 +141,7 @@ static bool ticks(const struct vperfctr_state *st)
 typedef void tick_func(struct vperfctr_state *st);
 
 /* Call a function for the states of current that ticks concern. */
-static __always_inline void for_each_ticking(tick_func *func)
+static __always_inline void call_ticking(tick_func *func)
 {
 	struct vperfctr_state *st;
 
@@ -189,16 +189,16 @@ static enum hrtimer_restart clock_tick(struct hrtimer *timer)
 	/* The timer of a CPU that went offline expires on another, which has its own. */
 	if (timer != this_cpu_ptr(&clock_timer))
 		return HRTIMER_NORESTART;
-	for_each_ticking(vperfctr_sample_here);
+	call_ticking(vperfctr_sample_here);
 	if (any_is_due()) {
-		for_each_ticking(vperfctr_ring_begin_kernel);
-		for_each_ticking(add_due_sample);
-		for_each_ticking(program_after_rest);
-		for_each_ticking(vperfctr_ring_end_kernel);
+		call_ticking(vperfctr_ring_begin_kernel);
+		call_ticking(add_due_sample);
+		call_ticking(program_after_rest);
+		call_ticking(vperfctr_ring_end_kernel);
 	} else if (first && vperfctr_next_of(first)) {
-		for_each_ticking(program_after_rest);
+		call_ticking(program_after_rest);
 	} else {
-		for_each_ticking(program_next);
+		call_ticking(program_next);
 	}
 	return HRTIMER_NORESTART;	/* it has been started */
 }
