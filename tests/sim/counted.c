@@ -251,13 +251,15 @@ static void count_all_exactly(void *suspends)
 
 /* ---- samples ------------------------------------------------------------------------- */
 
-#define PERIOD	100
+#define PERIOD		100
+#define KERNEL_DEPTH	3
 
 /* The last of the samples of each CPU, and how many there were. */
 struct sampled {
 	u64 last[MAX_CPUS];		/* the sum at the last sample */
 	unsigned int nr;
 	unsigned int known;		/* with registers of user mode */
+	unsigned int kernel, calls;	/* of the kernel; with its calls */
 	u64 dropped;
 };
 
@@ -282,10 +284,18 @@ static int control_samples(int fd)
 
 static void check_sample(const struct vperfctr_sample *sample, struct sampled *s)
 {
+	const u64 *chain = &sample->sums[1], *mode = chain;
 	unsigned int cpu = sample->cpu;
 	struct task_struct *worker = NULL;
 	unsigned int i;
 
+	/* The kernel's calls come first, if the ring has them. */
+	if (sim_processor.counts_kernel) {
+		sim_require(*chain <= KERNEL_DEPTH, "CPU %u: %llu calls in the kernel", cpu, *chain);
+		s->kernel += !!(sample->flags & VPERFCTR_SAMPLE_KERNEL);
+		s->calls += !!*chain;
+		mode = chain + 1 + *chain;
+	}
 	for (i = 0; i < nr_cpu_ids; i++) {
 		if ((u32)workers[i]->pid == sample->tid)
 			worker = workers[i];
@@ -297,8 +307,8 @@ static void check_sample(const struct vperfctr_sample *sample, struct sampled *s
 	sim_require(sample->sums[0] >= s->last[cpu] + PERIOD, "CPU %u: a sample at %llu after %llu",
 		    cpu, sample->sums[0], s->last[cpu]);
 	s->last[cpu] = sample->sums[0];
-	s->known += sample->sums[1] != VPERFCTR_USER_NONE;
-	sim_require(sample->sums[1] == VPERFCTR_USER_NONE || sample->tid, "CPU %u is idle in user mode", cpu);
+	s->known += *mode != VPERFCTR_USER_NONE;
+	sim_require(*mode == VPERFCTR_USER_NONE || sample->tid, "CPU %u is idle in user mode", cpu);
 	s->dropped += sample->dropped;
 	s->nr++;
 }
@@ -338,6 +348,7 @@ static void sample_all(void *arg)
 	struct vperfctr_ring ring = {
 		.size = sizeof(ring), .flags = VPERFCTR_RING_KERNEL, .nrsamples = 256,
 		.watermark = 1, .nrsums = 1, .stack = 16,
+		.kernel_depth = sim_processor.counts_kernel ? KERNEL_DEPTH : 0,
 	};
 	unsigned int i, rounds = (unsigned long)arg;
 	struct vperfctr_ring_page *page;
@@ -362,6 +373,9 @@ static void sample_all(void *arg)
 	}
 	/* An exploration may let the workers execute less than a period. */
 	sim_require(s.nr || sim_explores, "there is no sample");
+	/* There is a chain for each CPU, and an interrupt saves the calls where it comes. */
+	sim_require(!sim_processor.counts_kernel || s.kernel == s.calls, "%u of %u samples have calls", s.calls,
+		    s.kernel);
 	sim_require(s.nr < 20 || s.known, "no sample of %u has registers of user mode", s.nr);
 	check_all_sampled(fd, page, &s);
 	/* A control begins anew. */
