@@ -516,12 +516,20 @@ void sim_keep_on_fork(void)
 
 #define STOPS	3
 
+static void kill_soon(void *task)
+{
+	user_sleep(1000);
+	user_kill(task, SIGKILL);
+	user_wait(task);
+}
+
 /* Each is one stop of the machine, and the budget has that many. */
 static void open_others(void *arg)
 {
 	struct vperfctr_open req = { .size = sizeof(req), .flags = VPERFCTR_OPEN_CREAT };
-	struct task_struct *task[STOPS + 1];
+	struct task_struct *task[STOPS + 2], *killer;
 	unsigned int i;
+	long err;
 
 	for (i = 0; i < STOPS + 1; i++) {
 		task[i] = user_fork("stopped", work_until_end, NULL);
@@ -535,6 +543,14 @@ static void open_others(void *arg)
 		sim_require((sim_ns() - before > NSEC_PER_SEC / STOPS / 2) == (i == STOPS),
 			    "OPEN number %u waits %llu ns", i + 1, sim_ns() - before);
 	}
+	/* The thread ends while the caller waits for its budget, and before the stop. */
+	task[STOPS + 1] = user_fork("is killed", work_until_end, NULL);
+	sim_require(user_ptrace_stop(task[STOPS + 1]), "a thread has ended");
+	req.tid = task[STOPS + 1]->pid;
+	killer = user_thread("kills", kill_soon, task[STOPS + 1]);
+	err = user_device_ioctl(VPERFCTR_OPEN, &req);
+	sim_require(err == -ESRCH, "OPEN of a thread that has ended meanwhile: %ld", err);
+	user_wait(killer);
 	WRITE_ONCE(may_end, true);
 	for (i = 0; i < STOPS + 1; i++) {
 		user_ptrace_continue(task[i]);
