@@ -7,6 +7,8 @@
 
 #define must(call)	sim_must(call)
 
+#define SIGNAL		40
+
 static void run_on(unsigned int cpu)
 {
 	memset(&current->cpus_mask, 0, sizeof(current->cpus_mask));
@@ -317,12 +319,58 @@ void sim_short_threads(void)
 	user_wait(sim_process("samples by time", 1000, have_short_threads, (void *)1UL));
 }
 
-/* ---- what a state checks at each switch-in -------------------------------------------------------- */
+/* ---- pages of states that count together ------------------------------------------------------------ */
 
 static int open_observer(void)
 {
 	return must(sim_open(0, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_OBSERVER | VPERFCTR_OPEN_TRANSIENT));
 }
+
+/* RDPMC reads the counter of the one state.  That of the other waits for IRESUME, and others may use it. */
+static void map_both(void *arg)
+{
+	int fd = must(sim_open(0, VPERFCTR_OPEN_CREAT)), observer = open_observer();
+	const struct vperfctr_page *page[2];
+	struct vm_area_struct *vma[2];
+	struct vperfctr_control control;
+	struct vperfctr_ctr ctr;
+	unsigned int i;
+
+	vma[0] = sim_must_map(fd, 0, PAGE_SIZE);
+	vma[1] = sim_must_map(observer, 0, PAGE_SIZE);
+	page[0] = vma[0]->page;
+	page[1] = vma[1]->page;
+	must(sim_control(fd, 0));
+	sim_fill_control(&control, &ctr, 0);
+	control.nractrs = 0;
+	control.nrictrs = 1;
+	control.si_signo = SIGNAL;
+	ctr.map = 1;
+	ctr.ireset = -20;
+	must(user_ioctl(observer, VPERFCTR_CONTROL, &control));
+	while (!current->sim->received[SIGNAL]) {
+		user_work(3);
+		sim_require(current->sim->executed < 100000, "no signal arrives");
+	}
+	for (i = 0; i < 6; i++) {
+		user_work(5);
+		user_sleep(1);
+		sim_require(page[0]->cstatus & VPERFCTR_CSTATUS_RDPMC, "the owner may not read its counters");
+		sim_require(!(page[1]->cstatus & VPERFCTR_CSTATUS_RDPMC), "the owner may read counters that are not there");
+	}
+	user_munmap(vma[0]);
+	user_munmap(vma[1]);
+	user_close(observer);
+	user_close(fd);
+	(void)arg;
+}
+
+void sim_pages_beside(void)
+{
+	user_wait(sim_process("maps", 1000, map_both, NULL));
+}
+
+/* ---- what a state checks at each switch-in -------------------------------------------------------- */
 
 /* A state is attached beside one that some CPUs cannot count. */
 static void keep_from_cpu(void)
@@ -567,7 +615,6 @@ void sim_two_sets(void)
 
 /* ---- a set that is refused, beside threads ---------------------------------------------------------- */
 
-#define REFUSED_SIGNAL	40
 
 static bool set_is_refused, overflow_may_end;
 
@@ -578,10 +625,10 @@ static void overflow_on(void *arg)
 	int fd;
 
 	fd = must(sim_open(0, VPERFCTR_OPEN_CREAT));
-	must(sim_control_imode(fd, 20, REFUSED_SIGNAL));
+	must(sim_control_imode(fd, 20, SIGNAL));
 	do {
-		signals = t->received[REFUSED_SIGNAL];
-		while (t->received[REFUSED_SIGNAL] == signals) {
+		signals = t->received[SIGNAL];
+		while (t->received[SIGNAL] == signals) {
 			user_work(3);
 			sim_require(t->executed < 1000000, "no signal arrives");
 		}
@@ -610,7 +657,7 @@ void sim_refused_set(void)
 {
 	struct task_struct *task = sim_process("overflows", 1000, overflow_on, NULL);
 
-	while (!READ_ONCE(task->sim->received[REFUSED_SIGNAL]))
+	while (!READ_ONCE(task->sim->received[SIGNAL]))
 		sim_sleep_on(NULL, sim_ns() + 1000);
 	user_wait(sim_process("counts CPUs", 0, try_to_count_cpus, NULL));
 	user_wait(task);
