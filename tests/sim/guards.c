@@ -18,6 +18,11 @@ static void run_on(unsigned int cpu)
 	while (sim_cpu != cpu);
 }
 
+static u64 switches_of(const struct task_struct *task)
+{
+	return task->nvcsw + task->nivcsw;
+}
+
 /* ---- CPUs that may count a control ------------------------------------------------------------ */
 
 /* A control, and the CPUs that may count it. */
@@ -317,6 +322,60 @@ void sim_short_threads(void)
 {
 	user_wait(sim_process("samples", 1000, have_short_threads, NULL));
 	user_wait(sim_process("samples by time", 1000, have_short_threads, (void *)1UL));
+}
+
+/* ---- software counters of a thread that is attached to ---------------------------------------------- */
+
+static bool switching_may_end;
+
+static void switch_often(void *arg)
+{
+	while (!READ_ONCE(switching_may_end)) {
+		user_work(3);
+		user_sleep(50);
+	}
+	(void)arg;
+}
+
+/* What a thread has done before the ATTACH is not counted. */
+static void attach_with_soft(void *arg)
+{
+	struct vperfctr_attach req = { .size = sizeof(req) };
+	struct vperfctr_soft soft = { .size = sizeof(soft) };
+	u64 sums[2], children[2], before, count;
+	struct vperfctr_read read = {
+		.size = sizeof(read), .flags = VPERFCTR_READ_MEMBERS, .nrctrs = 1, .sums = (unsigned long)sums,
+		.children = (unsigned long)children, .soft = (unsigned long)&soft,
+	};
+	struct vperfctr_control header;
+	struct task_struct *task;
+	struct vperfctr_ctr ctr;
+	int set;
+
+	task = user_fork("switches", switch_often, NULL);
+	while (switches_of(task) < 50)
+		user_sleep(100);
+	sim_fill_control(&header, &ctr, 0);
+	header.soft = VPERFCTR_SOFT_CONTEXT_SWITCHES;
+	req.control = (unsigned long)&header;
+	req.tid = task->pid;
+	req.mem_fd = must(user_open_mem(task));
+	before = switches_of(task);
+	set = must(user_device_ioctl(VPERFCTR_ATTACH, &req));
+	user_sleep(1000);
+	must(user_ioctl(set, VPERFCTR_READ, &read));
+	count = soft.count[__builtin_ctz(VPERFCTR_SOFT_CONTEXT_SWITCHES)].children;
+	sim_require(count <= switches_of(task) - before, "%llu switches of %llu", count, switches_of(task) - before);
+	WRITE_ONCE(switching_may_end, true);
+	user_wait(task);
+	user_close(set);
+	user_close(req.mem_fd);
+	(void)arg;
+}
+
+void sim_attach_with_soft(void)
+{
+	user_wait(sim_process("attaches", 1000, attach_with_soft, NULL));
 }
 
 /* ---- pages of states that count together ------------------------------------------------------------ */
@@ -1348,11 +1407,6 @@ static void be_busy(void *arg)
 	nr_ready++;
 	while (!READ_ONCE(may_end))
 		user_work(5);
-}
-
-static u64 switches_of(const struct task_struct *task)
-{
-	return task->nvcsw + task->nivcsw;
 }
 
 static u64 switches_of_pce_thread(unsigned long cpu)

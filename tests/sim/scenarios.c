@@ -2306,6 +2306,7 @@ const struct scenario sim_scenarios[] = {
 	{ "pairs_of_sums", sim_pairs_of_sums, 2 },
 	{ "living_members", sim_living_members, 3 },
 	{ "short_threads", sim_short_threads, 2 },
+	{ "attach_with_soft", sim_attach_with_soft, 2 },
 	{ "pages_beside", sim_pages_beside, 2 },
 	{ "kinds_of_set", sim_kinds_of_set, 3, HYBRID },
 	{ "ring_of_set", sim_ring_of_set, 2 },

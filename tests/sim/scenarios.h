@@ -184,6 +184,7 @@ void sim_allowed_kinds(void);
 void sim_allowed_siblings(void);
 void sim_keep_checks(void);
 void sim_short_threads(void);
+void sim_attach_with_soft(void);
 void sim_pages_beside(void);
 void sim_kinds_of_set(void);
 void sim_ring_of_set(void);
