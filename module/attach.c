@@ -342,8 +342,7 @@ static int attach_to_found(struct attach *a)
 	int err = 0;
 
 	for (a->next = 0; !err && a->next < a->nrfound;) {
-		/* Also after the last stop of a round before. */
-		if (a->nrstops)
+		if (a->next)
 			usleep_range(PAUSE_US, 2 * PAUSE_US);
 		if (fatal_signal_pending(current))
 			return -EINTR;
@@ -441,6 +440,12 @@ static int attach_to_all(struct attach *a)
 	int ret = 1;
 
 	for (i = 0; ret > 0 && i < MAX_ROUNDS; i++) {
+		/*
+		 * After the last stop of the round before.  The next stop follows the walk at once,
+		 * or threads that end soon would have started others.
+		 */
+		if (i && !a->only)
+			usleep_range(PAUSE_US, 2 * PAUSE_US);
 		ret = attach_round(a);
 		end_round(a);
 	}
