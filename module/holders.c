@@ -268,14 +268,16 @@ static const char *perf_text(unsigned int uses)
 	return uses & PERFCTR_PERF_IDLE ? "idle" : "none";
 }
 
-/* One reader at a time: others that have states need the locks of the lists. */
+/* One reader at a time for a list: others that have states need the locks of the lists. */
 static DEFINE_MUTEX(reader);
 
 /* Text that does not fit is made again from the start, with more memory: do not go on then. */
-static void show_list(struct seq_file *m, unsigned int i)
+static int show_list(struct seq_file *m, unsigned int i)
 {
 	struct vperfctr_state *st;
 
+	if (mutex_lock_killable(&reader))
+		return -EINTR;
 	rcu_read_lock();
 	spin_lock(&lists[i].lock);
 	hlist_for_each_entry(st, &lists[i].head, holder) {
@@ -285,6 +287,8 @@ static void show_list(struct seq_file *m, unsigned int i)
 	}
 	spin_unlock(&lists[i].lock);
 	rcu_read_unlock();
+	mutex_unlock(&reader);
+	return 0;
 }
 
 static void show_sets(struct seq_file *m)
@@ -309,14 +313,12 @@ static int vperfctr_holders_show(struct seq_file *m, void *unused)
 	seq_printf(m, "watchdog: %s\nperf: %s\n%s%s", watchdog_text(uses), perf_text(uses),
 		   perfctr_perf_keeps ? "perf_counters: kept\n" : "",
 		   uses & PERFCTR_PERF_GUEST ? "guest: holds\n" : "");
-	if (mutex_lock_killable(&reader))
-		return -EINTR;
 	for (i = 0; i < ARRAY_SIZE(lists); i++) {
-		show_list(m, i);
+		if (show_list(m, i))
+			return -EINTR;
 		cond_resched();
 	}
 	show_sets(m);
-	mutex_unlock(&reader);
 	return 0;
 }
 
