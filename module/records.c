@@ -21,6 +21,7 @@
 #include <linux/gfp.h>
 #include <linux/irq_work.h>
 #include <linux/irqflags.h>
+#include <linux/jiffies.h>
 #include <linux/kdev_t.h>
 #include <linux/kernel.h>
 #include <linux/kprobes.h>
@@ -73,6 +74,7 @@ struct vperfctr_records {
 	char *paths;			/* of complete records, in their order */
 	u32 paths_size, paths_begin, paths_end; /* the size is a power of two */
 	bool no_room;			/* a path has found none; others wait for the ring */
+	u64 find_at;			/* find no path before, in jiffies: see write_record() */
 	struct item items[];
 };
 
@@ -512,7 +514,7 @@ static bool find_path(struct vperfctr_records *records, struct item *item)
 	char *to;
 
 	/* A reader that reads nothing must not make the worker find paths in vain. */
-	if (records->no_room)
+	if (records->no_room || time_before64(get_jiffies_64(), records->find_at))
 		return false;
 	path = d_path(perfctr_file_path(item->file), text_of(records->out), PATH_MAX);
 	if (IS_ERR(path))
@@ -532,16 +534,27 @@ static bool find_path(struct vperfctr_records *records, struct item *item)
 	return true;
 }
 
-static void complete_item(struct vperfctr_records *records, struct item *item)
+/*
+ * Complete the records that are queued, up to one whose path has no room before others have been
+ * written.  `all`: discard that one, and those that follow it.
+ */
+static void complete_items(struct vperfctr_records *records, bool all)
 {
-	if (item->file && !item->discarded && !find_path(records, item)) {
-		count_lost(records->ring);
-		item->discarded = true;
+	struct item *item;
+
+	while ((item = first_item(records, &records->queued))) {
+		if (item->file && !item->discarded && !find_path(records, item)) {
+			if (records->no_room && !all)
+				return;
+			count_lost(records->ring);
+			item->discarded = true;
+		}
+		if (item->file)
+			fput(item->file);
+		item->file = NULL;
+		move_item(records, item, item->discarded ? &records->unused : &records->complete);
+		cond_resched();
 	}
-	if (item->file)
-		fput(item->file);
-	item->file = NULL;
-	move_item(records, item, item->discarded ? &records->unused : &records->complete);
 }
 
 /* Complete a record from its item. */
@@ -562,6 +575,9 @@ static void fill_record(struct vperfctr_record *rec, const struct item *item)
 	rec->size += padded;
 }
 
+/* After a path for which a ring is too small, no path is found for it for 10 milliseconds. */
+#define REST_JIFFIES	(HZ / 100 + 1)
+
 /*
  * Write a record to the ring.
  *
@@ -579,8 +595,9 @@ static bool write_record(struct vperfctr_records *records, const struct item *it
 		rec->slots += DIV_ROUND_UP(rec->size - ring->sample_size,
 					   ring->sample_size - sizeof(struct vperfctr_more));
 	if (rec->slots > ring->page->nrsamples) {
-		/* The ring is too small for this record. */
+		/* The ring is too small for this record, and may be so for the next one. */
 		count_lost(ring);
+		records->find_at = get_jiffies_64() + REST_JIFFIES;
 		return true;
 	}
 	if (vperfctr_ring_add_record(ring, rec))
@@ -598,19 +615,14 @@ static bool write_record(struct vperfctr_records *records, const struct item *it
 	return true;
 }
 
-static void write_records(struct work_struct *work)
+/* Write the records that are complete.  Return: false if the ring has no room for one. */
+static bool write_complete(struct vperfctr_records *records)
 {
-	struct vperfctr_records *records = container_of(work, struct vperfctr_records, work);
-	struct vperfctr_state *st = records->ring->st;
 	struct item *item;
 
-	while ((item = first_item(records, &records->queued))) {
-		complete_item(records, item);
-		cond_resched();
-	}
 	while ((item = first_item(records, &records->complete))) {
 		if (!write_record(records, item))
-			return;
+			return false;
 		vperfctr_ring_keep_room(records->ring, 0);
 		if (item->path) {
 			records->paths_begin = item->paths_end;
@@ -620,7 +632,20 @@ static void write_records(struct work_struct *work)
 		move_item(records, item, &records->unused);
 		cond_resched();
 	}
-	if (vperfctr_is_over(st))
+	return true;
+}
+
+static void write_records(struct work_struct *work)
+{
+	struct vperfctr_records *records = container_of(work, struct vperfctr_records, work);
+	struct vperfctr_state *st = records->ring->st;
+	bool is_full = false;
+
+	do {
+		complete_items(records, is_full);
+		is_full = !write_complete(records);
+	} while (first_item(records, &records->queued));
+	if (!is_full && vperfctr_is_over(st))
 		wake_up_poll(&st->wait, EPOLLHUP | EPOLLIN | EPOLLRDNORM);
 }
 

@@ -379,7 +379,7 @@ void sim_many_chains(void)
 static void map_many_files(void *arg)
 {
 	struct vperfctr_ring ring = {
-		.size = sizeof(ring), .nrsamples = 256, .watermark = 1, .nrsums = 8,
+		.size = sizeof(ring), .nrsamples = (unsigned long)arg, .watermark = 1, .nrsums = 8,
 		.flags = VPERFCTR_RING_RECORDS,
 	};
 	const struct vperfctr_ring_page *page;
@@ -388,7 +388,6 @@ static void map_many_files(void *arg)
 	u64 at, paths;
 	int fd;
 
-	sim_path_length = (unsigned long)arg;
 	fd = must(sim_open(0, VPERFCTR_OPEN_CREAT));
 	must(user_ioctl(fd, VPERFCTR_RING, &ring));
 	vma = sim_must_map(fd, VPERFCTR_RING_OFFSET, ring.map_size);
@@ -409,8 +408,9 @@ static void map_many_files(void *arg)
 		at += r->slots;
 		n += r->type == VPERFCTR_RECORD_MAP;
 	}
+	/* One path without room, after each that has been written and after those that wait. */
 	if (sim_path_length)
-		sim_require(n && sim_costs.paths - paths <= n + MAX_WAITING_PATHS + 1,
+		sim_require(sim_costs.paths - paths <= 2 * n + MAX_WAITING_PATHS + 1,
 			    "%llu paths are looked up for %u records", sim_costs.paths - paths, n);
 	else
 		sim_require(n >= WAITING && page->lost && n + page->lost == MANY_FILES,
@@ -421,8 +421,11 @@ static void map_many_files(void *arg)
 
 void sim_map_many_files(void)
 {
-	user_wait(sim_process("maps files", 1000, map_many_files, NULL));
-	user_wait(sim_process("maps files", 1000, map_many_files, (void *)(PATH_MAX - 2UL)));
+	user_wait(sim_process("maps files", 1000, map_many_files, (void *)256UL));
+	sim_path_length = PATH_MAX - 2;
+	user_wait(sim_process("maps files", 1000, map_many_files, (void *)256UL));
+	/* A ring that is too small for one of these. */
+	user_wait(sim_process("maps files", 1000, map_many_files, (void *)16UL));
 	sim_path_length = 0;
 }
 

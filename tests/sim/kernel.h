@@ -742,6 +742,7 @@ extern unsigned int tsc_khz;
 #define ktime_add_ns(time, ns)	((ktime_t)((time) + (ns)))
 #define time_before(a, b)	((long)((a) - (b)) < 0)
 #define time_after(a, b)	time_before(b, a)
+#define time_before64(a, b)	((s64)((a) - (b)) < 0)
 #define time_in_range_open(a, b, c)	(!time_before(a, b) && time_before(a, c))
 #define time_after64(a, b)	((s64)((b) - (a)) < 0)
 #define get_jiffies_64()	((u64)(sim_ns() / (NSEC_PER_SEC / HZ)) + INITIAL_JIFFIES)
