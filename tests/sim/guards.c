@@ -337,7 +337,7 @@ static void switch_often(void *arg)
 	(void)arg;
 }
 
-/* What a thread has done before the ATTACH is not counted. */
+/* ATTACH does not count what a thread has done before. */
 static void attach_with_soft(void *arg)
 {
 	struct vperfctr_attach req = { .size = sizeof(req) };
