@@ -51,6 +51,7 @@
 #include "reservation.h"
 #include "ring.h"
 #include "state.h"
+#include "thread.h"
 #include "usercopy.h"
 
 #define OPEN_CPUS_SIZE_VER0	24
@@ -480,8 +481,14 @@ static int activate(struct vperfctr_cpus *set)
 	bool was_active = set->active;
 	int err = 0;
 
-	if (!was_active)
+	if (!was_active) {
 		err = vperfctr_get_cpu_hardware(&set->holder, vperfctr_cpus_overflow);
+		/* A thread that has just ended leaves the end of its share to a worker. */
+		if (err == -EBUSY) {
+			vperfctr_flush_all_detached();
+			err = vperfctr_get_cpu_hardware(&set->holder, vperfctr_cpus_overflow);
+		}
+	}
 	if (err)
 		return err;
 	cpus_read_lock();

@@ -1182,6 +1182,16 @@ void vperfctr_flush_detached(struct vperfctr_state *st)
 	raw_spin_unlock_irq(&topmost->family_lock);
 }
 
+/*
+ * Wait until the detachments of all threads that ended before this call are finished.
+ *
+ * Context: may sleep.
+ */
+void vperfctr_flush_all_detached(void)
+{
+	flush_workqueue(vperfctr_wq);
+}
+
 /* ---- the module ----------------------------------------------------------- */
 
 int __init vperfctr_thread_init(void)

@@ -38,6 +38,7 @@ void vperfctr_finish_detach(struct vperfctr_state *st, struct vperfctr_state *ro
 void vperfctr_finish_detach_work(struct work_struct *work);
 void vperfctr_finish_detach_later(struct vperfctr_state *st);
 void vperfctr_flush_detached(struct vperfctr_state *st);
+void vperfctr_flush_all_detached(void);
 void vperfctr_start_other(struct vperfctr_state *st, int cpu);
 void vperfctr_started(struct vperfctr_state *st);
 void vperfctr_several_sched_in(struct vperfctr_state *lead, int cpu);

@@ -513,6 +513,34 @@ void sim_count_cpus_online(void)
 	stop_workers();
 }
 
+static void count_and_end(void *arg)
+{
+	int fd = must(sim_open(0, VPERFCTR_OPEN_CREAT));
+
+	must(sim_control(fd, 0));
+	/* The end of the process closes no descriptor, which would wait for the worker. */
+	user_close(fd);
+	user_work(20);
+	(void)arg;
+}
+
+static void count_after_thread(void *arg)
+{
+	int fd;
+
+	user_wait(user_fork("counts", count_and_end, NULL));
+	fd = open_cpus((1U << nr_cpu_ids) - 1);
+	must(control(fd, true));
+	user_close(fd);
+	(void)arg;
+}
+
+/* A thread has counters until it ends, and its parent counts CPUs as soon as it knows of the end. */
+void sim_count_cpus_after_thread(void)
+{
+	user_wait(sim_process("counts CPUs", 0, count_after_thread, NULL));
+}
+
 /* All CPUs are sampled. */
 void sim_sample_cpus(void)
 {

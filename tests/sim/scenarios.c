@@ -2348,6 +2348,7 @@ const struct scenario sim_scenarios[] = {
 	{ "count_cpus_suspend", sim_count_cpus_suspend, 3 },
 	{ "count_cpus_hotplug", sim_count_cpus_hotplug, 3 },
 	{ "count_cpus_online", sim_count_cpus_online, 3 },
+	{ "count_cpus_after_thread", sim_count_cpus_after_thread, 2 },
 	{ "count_cpus_kinds_online", sim_count_cpus_online, 3, HYBRID },
 	{ "count_cpus_kinds_hotplug", sim_count_cpus_hotplug, 3, HYBRID },
 	{ "sample_cpus", sim_sample_cpus, 3 },

@@ -84,6 +84,7 @@ void sim_received_cpus(void);
 void sim_count_cpus_suspend(void);
 void sim_count_cpus_hotplug(void);
 void sim_count_cpus_online(void);
+void sim_count_cpus_after_thread(void);
 void sim_sample_cpus(void);
 void sim_sample_cpus_hotplug(void);
 void sim_compete_for_cpus(void);
