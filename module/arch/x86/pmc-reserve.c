@@ -292,10 +292,18 @@ static void clear_registers(struct pmc_cpu *cpu)
 	cpu->cleared = false;
 	WRITE_ONCE(cpu->global_ctrl, pmu->kept);
 	WRITE_ONCE(cpu->fixed_ctrl, fixed_ctrl);
-	if (pmu->kept && pmu->global_ctrl)
-		perfctr_wrmsr(pmu->global_ctrl, pmu->kept);
 	memset(cpu->evntsel, 0, sizeof(cpu->evntsel));
 	read_extra(cpu);
+}
+
+/*
+ * Start the counter of the NMI watchdog, which clear_registers() has stopped.  The CPU is ready:
+ * perf's NMI handler may stop it again, and perfctr_x86_pmc_repair() undoes that only then.
+ */
+static void start_kept(void)
+{
+	if (pmu->kept && pmu->global_ctrl)
+		perfctr_wrmsr(pmu->global_ctrl, pmu->kept);
 }
 
 /*
@@ -446,6 +454,7 @@ int perfctr_x86_pmc_cpu_start(bool test)
 	}
 	clear_registers(cpu);
 	WRITE_ONCE(cpu->ready, PMC_PREPARED);
+	start_kept();
 	return 0;
 }
 
@@ -463,6 +472,7 @@ void perfctr_x86_pmc_cpu_forget(void)
 {
 	unfreeze();
 	clear_registers(this_cpu_ptr(&perfctr_x86_pmc_cpu));
+	start_kept();
 }
 
 /* Stop the counters for good.  The interrupted code may be using them, but starts none any more. */
