@@ -112,7 +112,7 @@ static const struct option_entry stat_options[] = {
 	{ 'x', "field-separator", "SEP", "print fields with SEP between, as perf stat does", set_separator, 0 },
 	{ 'j', "json", NULL, "print JSON, with perf stat's names", set_json, 0 },
 	{ 0, "json-output", NULL, NULL, set_json, 0 },
-	{ 'o', "output", "FILE", "print to FILE (-: standard output), not to standard error; in its name, %h is the host, %p perfex's process, %r the rank (MPI, Slurm)",
+	{ 'o', "output", "FILE", "print to FILE (-: standard output); in its name, %h is the host, %p perfex's process, %r the rank (MPI, Slurm)",
 	  OPTION_TEXT(show.file) },
 	{ 0, "append", NULL, "with -o, add to the end of FILE", OPTION_FLAG(show.append) },
 	{ 0, "log-fd", "N", "print to descriptor N, which is open already", set_log_fd, 0 },
