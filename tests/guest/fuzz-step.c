@@ -18,7 +18,6 @@
 #include "code.h"
 #include "fuzz-step.h"
 
-
 const struct step_hooks *step_hooks;
 
 static unsigned int process;

@@ -3,7 +3,6 @@
 #include "scenarios.h"
 #include "hardware.h"
 
-
 #define must(call)	sim_must(call)
 
 extern unsigned int *const sim_param_max_stops_per_second;

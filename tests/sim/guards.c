@@ -674,7 +674,6 @@ void sim_two_sets(void)
 
 /* ---- a set that is refused, beside threads ---------------------------------------------------------- */
 
-
 static bool set_is_refused, overflow_may_end;
 
 static void overflow_on(void *arg)
