@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The NMI watchdog, which was on as the module was loaded, keeps its counter: states count
- * beside it, whatever happens to it meanwhile, and it runs whenever it may.
+ * The NMI watchdog keeps its counter, as it was on when the module was loaded, or as the parameter
+ * keep_watchdog is set: states count beside it, whatever happens to it meanwhile, and it runs
+ * whenever it may.
  */
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -9,7 +10,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/klog.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -29,8 +29,6 @@
 #define OVERFLOWS_LATE	false
 #define LOCK_UP_MS	"3000"
 #endif
-
-#define SYSLOG_ACTION_READ_ALL	3	/* of klogctl(): no header of the C library has it */
 
 /*
  * The time between two of them.  On x86 the emulated CPU has two cycles in each of the TSC's; on
@@ -396,17 +394,6 @@ START_TEST(goes_on_after_sleep)
 	check_fact("watchdog: kept\nperf: none\n");
 }
 END_TEST
-
-/* True if the kernel's log has this text. */
-static bool has_logged(const char *text)
-{
-	static char log[1 << 20];
-	const int n = klogctl(SYSLOG_ACTION_READ_ALL, log, sizeof(log) - 1);
-
-	ck_assert_int_ge(n, 0);
-	log[n] = '\0';
-	return strstr(log, text);
-}
 
 /* It finds a CPU that locks up while a state counts there, and no count suffers. */
 START_TEST(lock_up_is_found)

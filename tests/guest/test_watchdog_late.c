@@ -65,10 +65,15 @@ static void check_watchdog(void)
 	ck_assert(is_fact("watchdog: none\n"));
 }
 
+/* If one was wished, the log says that it is not. */
 START_TEST(no_counter_is_kept)
 {
+	char wished[10];
+
 	ck_assert_uint_eq(info.watchdog_pmc, 0);
 	ck_assert_uint_eq(info.watchdog_fixed, 0);
+	read_file("/sys/module/vperfctr/parameters/keep_watchdog", wished, sizeof(wished));
+	ck_assert(has_logged("vperfctr: keep_watchdog: no counter") == (wished[0] == 'Y'));
 }
 END_TEST
 

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/klog.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <time.h>
@@ -15,6 +16,8 @@
 #include "suite.h"
 
 #define WATCHDOG	"/proc/sys/kernel/nmi_watchdog"
+
+#define SYSLOG_ACTION_READ_ALL	3	/* of klogctl(): no header of the C library has it */
 
 /* Seconds.  With a threshold of one second, a CPU that is busy gets an NMI in that time. */
 #define PERIOD		0.55
@@ -77,6 +80,17 @@ static inline unsigned long nmis_of(int cpu)
 	for (i = 0; i <= cpu; i++)
 		nr = strtoul(line, &line, 10);
 	return nr;
+}
+
+/* True if the kernel's log has this text. */
+static inline bool has_logged(const char *text)
+{
+	static char log[1 << 20];
+	const int n = klogctl(SYSLOG_ACTION_READ_ALL, log, sizeof(log) - 1);
+
+	ck_assert_int_ge(n, 0);
+	log[n] = '\0';
+	return strstr(log, text);
 }
 
 #endif /* WATCHDOG_H */

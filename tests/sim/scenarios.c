@@ -2566,6 +2566,7 @@ const struct scenario sim_scenarios[] = {
 	{ "virtual_machines", sim_virtual_machines, 2 },
 	{ "perf_competes_unload", sim_perf_competes_on, 3, { .perf = true }, .after = sim_end_competition },
 	{ "watchdog_begins", sim_watchdog_begins, 2, { .perf = true } },
+	{ "watchdog_kept", sim_watchdog_begins, 2, { .perf = true, .watchdog_off = true } },
 	{ "perf_maps", sim_perf_maps, 3, { .perf = true }, .before = sim_begin_maps },
 	{ "perf_maps_unload", sim_count_beside_maps, 3, { .perf = true }, .before = sim_begin_maps,
 	  .after = sim_end_maps },

@@ -197,6 +197,7 @@ struct sim_processor {
 	bool no_probe;			/* the kernel lets no kprobe be where a mapping is made */
 	u32 siblings;			/* bit mask: these CPUs are hyper-threads of one core */
 	bool perf;			/* perf has a driver, and the NMI watchdog runs (x86) */
+	bool watchdog_off;		/* but not yet as the module is loaded with keep_watchdog=1 */
 	bool exits;			/* a virtual machine: the module remembers what RDPMC returns (x86) */
 	bool perf_left;			/* perf has counted before, and has left its last values (x86) */
 };

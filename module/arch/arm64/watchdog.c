@@ -3,9 +3,9 @@
  * The NMI watchdog keeps its counter.  On kernels with pseudo-NMIs, from 6.5 on, it is an event of
  * perf's, of cycles, that is pinned to each CPU.
  *
- * If it runs when the module is loaded, perf keeps the counter that it has, as with
- * perf_counters=1: see shared.c.  But without that parameter all other events of perf's wait while
- * counters are reserved, as where there is no watchdog.
+ * If it runs when the module is loaded, or with keep_watchdog, perf keeps the counter that it has,
+ * as with perf_counters=1: see shared.c.  But without that parameter all other events of perf's
+ * wait while counters are reserved, as where there is no watchdog.
  *
  * perf asks the filter once for all events that are pinned to a CPU, and gives up a pinned event
  * that `add` refuses.  So the filter lets pass only while the watchdog's event waits, as when it is
@@ -74,7 +74,8 @@ void perfctr_arm64_find_watchdog(void)
 
 	init_irq_work(&wait_irq, start_look);
 	cpumask_clear(&waiting);
-	keeps_watchdog = pmu && !perfctr_perf_counters && runs_here(pmu);
+	keeps_watchdog = pmu && !perfctr_perf_counters &&
+			 (perfctr_keep_watchdog || runs_here(pmu));
 }
 
 bool perfctr_arm64_keeps_watchdog(void)

@@ -516,6 +516,8 @@ int perfctr_cpu_init(void)
 
 	if (err)
 		end_driver();
+	else
+		perfctr_report_no_watchdog();
 	return err;
 }
 

@@ -280,6 +280,13 @@ extern const struct perfctr_driver *perfctr_driver;
 extern bool perfctr_reserved;
 
 /*
+ * keep-watchdog.c: true if the NMI watchdog is to have a counter, also if it is off now.
+ * report: say in the log if the driver that was chosen cannot leave it one.
+ */
+extern bool perfctr_keep_watchdog;
+void perfctr_report_no_watchdog(void);
+
+/*
  * driver.c: prepare this CPU for counting, unless that has been done.
  *
  * Context: Interrupts disabled.

@@ -34,18 +34,25 @@ void perfctr_perf_turned_away(void)
 	smp_mb__after_atomic();	/* the release finds this CPU, or the caller finds the release */
 }
 
-int perfctr_perf_reschedule_cpu(unsigned int cpu, perf_overflow_handler_t handler)
+struct perf_event *perfctr_perf_open_pinned(unsigned int cpu, u64 period,
+					    perf_overflow_handler_t handler)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_HARDWARE,
 		.size = sizeof(attr),
 		.config = PERF_COUNT_HW_CPU_CYCLES,
+		.sample_period = period,
 		.pinned = 1,
 		.exclude_guest = IS_ENABLED(CONFIG_PERF_GUEST_MEDIATED_PMU),	/* see find-pmu.h */
 	};
-	struct perf_event *event;
 
-	event = perf_event_create_kernel_counter(&attr, cpu, NULL, handler, NULL);
+	return perf_event_create_kernel_counter(&attr, cpu, NULL, handler, NULL);
+}
+
+int perfctr_perf_reschedule_cpu(unsigned int cpu, perf_overflow_handler_t handler)
+{
+	struct perf_event *event = perfctr_perf_open_pinned(cpu, 0, handler);
+
 	if (IS_ERR(event))
 		return PTR_ERR(event);
 	perf_event_release_kernel(event);

@@ -513,6 +513,21 @@ static void look_for_watchdog(void *found)
 	}
 }
 
+/* A period that has not ended when the event is closed. */
+#define LONG_PERIOD		(U64_MAX >> 1)
+
+/* Add the counter that the watchdog of a CPU will have: that of an event like its own. */
+static void look_for_its_place(unsigned int cpu, u64 *counters)
+{
+	struct perf_event *event = perfctr_perf_open_pinned(cpu, LONG_PERIOD, NULL);
+
+	if (IS_ERR(event))
+		return;
+	smp_call_function_single(cpu, look_for_watchdog, counters, 1);
+	perf_event_release_kernel(event);
+}
+
+/* Beside a watchdog that runs, an event like its own would get another counter. */
 u64 perfctr_x86_perf_watchdog(void)
 {
 	u64 counters = 0;
@@ -521,6 +536,12 @@ u64 perfctr_x86_perf_watchdog(void)
 	for_each_online_cpu(cpu) {
 		if (!cpumask_test_cpu(cpu, &perfctr_forbid_cpus))
 			smp_call_function_single(cpu, look_for_watchdog, &counters, 1);
+	}
+	if (counters || !perfctr_keep_watchdog)
+		return counters == OTHER_EVENTS ? 0 : counters;
+	for_each_online_cpu(cpu) {
+		if (!cpumask_test_cpu(cpu, &perfctr_forbid_cpus))
+			look_for_its_place(cpu, &counters);
 	}
 	return counters == OTHER_EVENTS ? 0 : counters;
 }

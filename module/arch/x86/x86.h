@@ -266,7 +266,8 @@ perfctr_probe_kind perfctr_intel_probe_kind;
  * step_out: undo all diversions; may sleep; before the first reservation.
  * end: the same at any time; may sleep, without cpus_read_lock().
  * watchdog: return the counters of the NMI watchdog on all online CPUs whose PMU was found,
- *	as bits of the global registers; with cpus_read_lock().
+ *	as bits of the global registers, and with keep_watchdog those that it will have; may
+ *	sleep; with cpus_read_lock().
  *
  * watch_maps: look from here on for processes that may RDPMC by a mapping of perf's; may
  *	sleep.  No state counts yet.

@@ -14,6 +14,8 @@
 #include "rdpmc.h"
 #include "x86.h"
 
+extern bool *const sim_param_keep_watchdog;
+
 struct sim_event {
 	struct perf_event event;
 	struct rcu_head rcu;
@@ -424,6 +426,7 @@ void sim_start_perf(void)
 		.add = add_event, .del = del_event, .event_mapped = sim_pmu_mapped,
 		.event_unmapped = sim_pmu_unmapped,
 	};
+	*sim_param_keep_watchdog = sim_processor.watchdog_off;
 	model.kept = sim_processor.perf ? BIT_ULL(WATCHDOG_IDX) : 0;
 	for (n = 0; n < nr_cpu_ids; n++) {
 		struct their_cpu *t = &theirs[n];
@@ -436,6 +439,9 @@ void sim_start_perf(void)
 		t->enabled = true;
 		if (!sim_processor.perf)
 			continue;
+		c->lvtpc = APIC_DM_NMI;
+		if (sim_processor.watchdog_off)
+			continue;
 		t->watchdog = new_watchdog();
 		t->watchdog->event.hw.idx = WATCHDOG_IDX;
 		t->watchdog->event.state = PERF_EVENT_STATE_ACTIVE;
@@ -447,7 +453,6 @@ void sim_start_perf(void)
 		c->fixed[SIM_WATCHDOG_FIXED] = first_value(&t->watchdog->event);
 		c->fixed_ctrl = FIXED_FIELD;
 		c->global_ctrl = t->active;
-		c->lvtpc = APIC_DM_NMI;
 	}
 }
 
@@ -648,7 +653,8 @@ static void watchdog_rounds(void *arg)
 	unsigned int i;
 
 	for (i = 0; i < ROUNDS; i++) {
-		end_one(t->watchdog);
+		if (t->watchdog)
+			end_one(t->watchdog);
 		t->watchdog = NULL;
 		sim_sleep_on(NULL, sim_ns() + sim_random(3000));
 		other = sim_random(3) ? NULL : open_one(new_other());

@@ -94,9 +94,11 @@ static inline s64 atomic64_inc_return(atomic64_t *v)
 /* ---- module parameters, which tests may set ------------------------------ */
 
 #define module_param(name, type, perm)	__typeof__(name) *const fake_param_##name = &(name)
+#define module_param_named(name, var, type, perm) __typeof__(var) *const fake_param_##name = &(var)
 #define MODULE_PARM_DESC(name, text)	_Static_assert(sizeof(text) > 1, "")
 
 extern char **const fake_param_forbid_cpus;
+extern bool *const fake_param_keep_watchdog;
 
 /* ---- CPUs --------------------------------------------------------------- */
 

@@ -1145,6 +1145,27 @@ START_TEST(forbidden)
 }
 END_TEST
 
+/* The log says that no counter is left to the watchdog, where one was wished. */
+START_TEST(no_watchdog_kept)
+{
+	config = usual_config(3);
+	fake_info[0] = '\0';
+	init();
+	ck_assert_str_eq(fake_info, "");
+	machine_exit();
+
+	*fake_param_keep_watchdog = true;
+	init();
+	ck_assert_ptr_nonnull(strstr(fake_info, "keep_watchdog: no counter can be left"));
+	machine_exit();
+
+	fake_perf = (struct fake_perf) { .watchdog = GLOBAL_FIXED(1) };
+	init();
+	ck_assert_ptr_nonnull(strstr(fake_info, "the NMI watchdog keeps its counter"));
+	machine_exit();
+}
+END_TEST
+
 /* ---- hardware that differs from CPUID ------------------------------------- */
 
 /* Set the n-th defect, each sort in turn.  False if there are no more. */
@@ -1359,6 +1380,7 @@ Suite *cpus_suite(void)
 	tcase_add_loop_test(tc, reserve_again, 0, 10);
 	tcase_add_loop_test(tc, scrub, 1, 6);
 	tcase_add_test(tc, forbidden);
+	tcase_add_test(tc, no_watchdog_kept);
 	tcase_add_loop_test(tc, broken_cpu, 1, 6);
 	tcase_add_loop_test(tc, one_at_a_time, 0, 10);
 	tcase_add_test(tc, force_abort);
