@@ -427,6 +427,8 @@ static int follow_cpus(void)
 	else
 		err = cpuhp_setup_state(CPUHP_BP_PREPARE_DYN, "vperfctr:dead", NULL,
 					release_dead_cpu);
+	if (err == -EBUSY)
+		pr_err("cannot follow CPUs: another module has the hotplug state for CPUs that leave\n");
 	if (err < 0)
 		return err;
 	last_state = dying ?: err;

@@ -230,6 +230,8 @@ static struct {
 	int (*dying)(unsigned int cpu);
 } hotplug;
 
+bool fake_hotplug_taken;
+
 /* The callbacks run in a thread of the CPU, with interrupts on. */
 static void startup(void *error)
 {
@@ -256,6 +258,8 @@ int cpuhp_setup_state(enum cpuhp_state state, const char *name,
 
 	require(!hotplug_lock, "cpuhp_setup_state() takes a lock that is held");
 	if (state == CPUHP_AP_PERF_ARM_STARTING) {
+		if (fake_hotplug_taken)
+			return -EBUSY;
 		require(name && !up && !hotplug.dying, "a wrong callback, or no name");
 		hotplug.dying = down;
 		return 0;

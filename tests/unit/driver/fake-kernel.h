@@ -195,6 +195,8 @@ enum cpuhp_state {
 	CPUHP_AP_PERF_ARM_STARTING = 150,
 	CPUHP_AP_ONLINE_DYN	= 200,
 };
+/* Another module has the state that has one owner. */
+extern bool fake_hotplug_taken;
 int cpuhp_setup_state(enum cpuhp_state state, const char *name,
 		      int (*startup)(unsigned int cpu), int (*teardown)(unsigned int cpu));
 void cpuhp_remove_state_nocalls(enum cpuhp_state state);

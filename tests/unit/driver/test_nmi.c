@@ -1088,6 +1088,22 @@ START_TEST(no_handler)
 }
 END_TEST
 
+START_TEST(no_hotplug_state)
+{
+	config = usual_config(3);
+	model_init(&config);
+	fake_warnings = 0;
+	fake_hotplug_taken = true;
+	ck_assert_int_eq(perfctr_cpu_init(), -EBUSY);
+	ck_assert_uint_eq(fake_warnings, 1);
+	fake_check_unloadable();
+	fake_hotplug_taken = false;
+	ck_assert_int_eq(perfctr_cpu_init(), 0);
+	ck_assert_uint_eq(fake_warnings, 1);
+	machine_exit();
+}
+END_TEST
+
 Suite *nmi_suite(void)
 {
 	Suite *suite = suite_create("nmi");
@@ -1115,6 +1131,7 @@ Suite *nmi_suite(void)
 	tcase_add_loop_test(tc, status_is_stuck, 0, 4);
 	tcase_add_loop_test(tc, no_storm, 0, 8);
 	tcase_add_test(tc, no_handler);
+	tcase_add_test(tc, no_hotplug_state);
 	tcase_add_loop_test(old, old_processors, 0, 6);
 	tcase_set_timeout(old, 60);
 	suite_add_tcase(suite, old);
