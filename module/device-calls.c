@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The ioctls of the device: INFO, CPUS, CPUS_FORBIDDEN, KIND_CPUS and OPEN.  ATTACH is in attach.c,
- * OPEN_CPUS in cpus.c.  Those of a state are in state-file.c.
+ * OPEN_CPUS in cpus.c.  Those of a state are in state-file.c, except that INFO is here.
  */
 #include <linux/build_bug.h>
 #include <linux/cpumask.h>
@@ -41,7 +41,8 @@ static_assert(!(OPEN_FLAGS & 0xff000000));	/* these bits are for libraries */
 static_assert(sizeof(struct vperfctr_info) == 232);
 static_assert(sizeof(struct vperfctr_open) == OPEN_SIZE_VER0);
 
-static int vperfctr_info_ioctl(struct vperfctr_info __user *arg)
+/* Execute VPERFCTR_INFO of a state or, with NULL, of the device. */
+int vperfctr_info(const struct vperfctr_state *of, struct vperfctr_info __user *arg)
 {
 	const struct vperfctr_info *of_kind;
 	struct vperfctr_ctr_set own, used;
@@ -57,6 +58,9 @@ static int vperfctr_info_ioctl(struct vperfctr_info __user *arg)
 	of_kind = perfctr_cpu_kind(kind);
 	if (!of_kind)
 		return -EINVAL;
+	err = vperfctr_used_ctrs(of, &own, &used);
+	if (err)
+		return err;
 	info = *of_kind;
 	info.size = sizeof(info);
 	info.kind = kind;
@@ -72,7 +76,6 @@ static int vperfctr_info_ioctl(struct vperfctr_info __user *arg)
 		info.features |= VPERFCTR_FEATURE_ANY_KIND;
 	info.abi_version = VPERFCTR_ABI_VERSION;
 	info.soft = vperfctr_soft_available();
-	vperfctr_used_ctrs(&own, &used);
 	info.used_pmcs = used.pmcs;
 	info.used_fixed = used.fixed;
 	info.own_pmcs = own.pmcs;
@@ -294,7 +297,7 @@ long vperfctr_dev_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
 	switch (cmd) {
 	case VPERFCTR_INFO:
-		return vperfctr_info_ioctl((void __user *)arg);
+		return vperfctr_info(NULL, (void __user *)arg);
 	case VPERFCTR_CPUS:
 		return vperfctr_cpus_ioctl((void __user *)arg, is_possible);
 	case VPERFCTR_CPUS_FORBIDDEN:

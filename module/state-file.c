@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The file of a state: the operations of its descriptors and mappings.  The ioctl MEMBER is here;
- * the others are in control.c, read.c, overflow.c and ring.c.
+ * the others are in control.c, read.c, overflow.c, ring.c and device-calls.c.
  */
 #include <linux/anon_inodes.h>
 #include <linux/err.h>
@@ -258,6 +258,8 @@ static long vperfctr_state_ioctl(struct file *file, unsigned int cmd, unsigned l
 		return vperfctr_consume(st, arg);
 	case VPERFCTR_MEMBER:
 		return vperfctr_member_ioctl(st, arg);
+	case VPERFCTR_INFO:
+		return vperfctr_info(st, (void __user *)arg);
 	}
 	return -ENOTTY;
 }

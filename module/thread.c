@@ -554,7 +554,6 @@ struct controls {
 	const struct perfctr_cpu_control *control[VPERFCTR_MAX_STATES + 1];
 	unsigned int n;
 	struct vperfctr_ctr_set used;	/* the counters of all of them */
-	struct vperfctr_ctr_set observed;	/* those of observers' */
 };
 
 static void add_ctrs(struct vperfctr_ctr_set *to, const struct vperfctr_ctr_set *from)
@@ -575,8 +574,6 @@ static void note_control(struct controls *c, const struct vperfctr_state *st)
 	c->control[c->n++] = control;
 	set = vperfctr_ctrs_of(control);
 	add_ctrs(&c->used, &set);
-	if (st->observer)
-		add_ctrs(&c->observed, &set);
 }
 
 /*
@@ -742,20 +739,82 @@ int vperfctr_check_beside(struct vperfctr_state *st, const struct perfctr_cpu_co
 	return err;
 }
 
-/* Get the counters that the own state of current has, and those that observers have. */
-void vperfctr_used_ctrs(struct vperfctr_ctr_set *own, struct vperfctr_ctr_set *observers)
+/*
+ * Get the states of the owner of a state, or with NULL those of current, with a reference to each.
+ *
+ * The owner may be ending, so this uses its address only.  No other thread has that address: a
+ * task that was seen as owner is freed a grace period after it ended.
+ *
+ * Return: their number; 0 if there is no owner.
+ */
+static unsigned int get_states(const struct vperfctr_state *of,
+			       struct vperfctr_state *states[VPERFCTR_MAX_STATES])
 {
-	struct owner_bucket *bucket = bucket_of(current);
-	struct controls c = { };
-	struct beside b = { };
+	const struct task_struct *owner;
+	struct owner_bucket *bucket;
+	struct vperfctr_state *st;
+	unsigned int n = 0;
 
-	raw_spin_lock_irq(&bucket->lock);
-	look_at_list(&b, &c, current, NULL);
-	raw_spin_unlock_irq(&bucket->lock);
-	*observers = c.observed;
-	/* No two states have the same counter. */
-	own->pmcs = c.used.pmcs & ~c.observed.pmcs;
-	own->fixed = c.used.fixed & ~c.observed.fixed;
+	rcu_read_lock();
+	owner = of ? READ_ONCE(of->owner) : current;
+	if (owner) {
+		bucket = bucket_of(owner);
+		raw_spin_lock_irq(&bucket->lock);
+		hlist_for_each_entry(st, &bucket->states, by_owner) {
+			if (READ_ONCE(st->owner) != owner || n == VPERFCTR_MAX_STATES)
+				continue;
+			vperfctr_get(st);
+			states[n++] = st;
+		}
+		raw_spin_unlock_irq(&bucket->lock);
+	}
+	rcu_read_unlock();
+	return n;
+}
+
+/* Add the counters of a state to those of its kind.  A state that has stopped for good has none. */
+static int add_used(struct vperfctr_state *st, struct vperfctr_ctr_set *own,
+		    struct vperfctr_ctr_set *observers)
+{
+	struct vperfctr_ctr_set set;
+
+	if (mutex_lock_killable(&st->lock))
+		return -EINTR;
+	/* A detachment, which does not acquire the lock, stops it and keeps its control. */
+	if (!(READ_ONCE(st->stop) & STATE_STOP_IDLE)) {
+		set = vperfctr_ctrs_of(&st->cpu_state.control);
+		add_ctrs(st->observer ? observers : own, &set);
+	}
+	mutex_unlock(&st->lock);
+	return 0;
+}
+
+/*
+ * Get the counters that the own state of a thread has, and those that observers have.  `of`: the
+ * thread is the owner of this state; NULL: it is current.  Without an owner, there are none.
+ *
+ * The owner may run, and give its states other controls at any time.  So the lock of each state
+ * keeps its control unchanged, as for READ, and no CPU is interrupted.  The states are looked at
+ * one after the other: if their controls change meanwhile, the answer is outdated anyway.
+ *
+ * Context: may sleep.
+ * Return: 0; -EINTR if the caller is killed.
+ */
+int vperfctr_used_ctrs(const struct vperfctr_state *of, struct vperfctr_ctr_set *own,
+		       struct vperfctr_ctr_set *observers)
+{
+	struct vperfctr_state *states[VPERFCTR_MAX_STATES];
+	unsigned int i, n = get_states(of, states);
+	int err = 0;
+
+	*own = (struct vperfctr_ctr_set) { };
+	*observers = *own;
+	for (i = 0; i < n; i++) {
+		if (!err)
+			err = add_used(states[i], own, observers);
+		vperfctr_put(states[i]);
+	}
+	return err;
 }
 
 /* ---- the states of a thread ----------------------------------------------- */

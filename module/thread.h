@@ -26,7 +26,8 @@ int vperfctr_may_join(const struct vperfctr_state *parent, const struct task_str
 int vperfctr_joins(const struct vperfctr_state *parent, struct task_struct *task,
 		   struct vperfctr_ctr_set *used);
 int vperfctr_check_beside(struct vperfctr_state *st, const struct perfctr_cpu_control *control);
-void vperfctr_used_ctrs(struct vperfctr_ctr_set *own, struct vperfctr_ctr_set *observers);
+int vperfctr_used_ctrs(const struct vperfctr_state *of, struct vperfctr_ctr_set *own,
+		       struct vperfctr_ctr_set *observers);
 void vperfctr_attach(struct vperfctr_state *st, struct task_struct *task);
 void vperfctr_detach(struct vperfctr_state *st, bool missed);
 void vperfctr_detach_current(struct vperfctr_state *st, bool missed);

@@ -576,7 +576,7 @@ int do_step(struct step *s)
 
 	switch (s->op) {
 	case OP_INFO:
-		return call(dev, VPERFCTR_INFO, place(s->c, s->data, s->len, s->b));
+		return call(s->a ? fd : dev, VPERFCTR_INFO, place(s->c, s->data, s->len, s->b));
 	case OP_CPUS:
 		return call(dev, s->a ? VPERFCTR_CPUS : VPERFCTR_CPUS_FORBIDDEN,
 			    place(s->c, s->data, s->len, s->b));

@@ -338,6 +338,7 @@ static void make_step(struct step *s, bool first)
 		s->len = sizeof(info);
 		((struct vperfctr_info *)s->data)->size = one_in(3) ? below(200) : sizeof(info);
 		spoil(s->data, s->len);
+		s->a = below(2);
 		s->c = choose_place();
 		break;
 	case OP_CPUS:

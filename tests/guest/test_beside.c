@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
 
 #include "overflow.h"
 
@@ -346,25 +348,123 @@ START_TEST(attached_to)
 }
 END_TEST
 
+/* Check which general counters INFO of a state, or of the device, says are used. */
+static void check_info(int fd, u64 own, u64 observers)
+{
+	struct vperfctr_info i = { .size = sizeof(i), .kind = info.kind };
+
+	assert_ok(call(fd, VPERFCTR_INFO, &i));
+	ck_assert_uint_eq(i.own_pmcs, own);
+	ck_assert_uint_eq(i.used_pmcs, observers);
+	ck_assert_uint_eq(i.own_fixed | i.used_fixed, 0);
+	/* The rest is the same. */
+	ck_assert_uint_eq(i.pmc_mask, info.pmc_mask);
+	ck_assert_uint_eq(i.features, info.features);
+	ck_assert_str_eq(i.cpu_name, info.cpu_name);
+}
+
+/* INFO of another thread's state tells of that thread, until it ends. */
+START_TEST(info_of_another)
+{
+	struct vperfctr_attach req = {
+		.flags = VPERFCTR_ATTACH_OBSERVER | VPERFCTR_ATTACH_THREAD,
+		.mem_fd = open("/proc/self/mem", O_RDONLY),
+	};
+	const u64 first = 1ULL << nth_general(0), second = 1ULL << nth_general(1);
+	int mine = open_state(0), set, member;
+	struct self self;
+
+	assert_ok(count_in(mine, 1, 0));
+	start_self(&self, 1000);
+	ck_assert_eventually(sleeps(self.tid));
+	check_info(dev, second, 0);
+	check_info(mine, second, 0);
+	check_info(self.counted.fd, first, 0);
+	req.tid = self.tid;
+	set = attach_to(&req, sizeof(req), 1);
+	ck_assert_int_ge(set, 0);
+	member = call(set, VPERFCTR_MEMBER, (void *)(long)self.tid);
+	ck_assert_int_ge(member, 0);
+	check_info(self.counted.fd, first, second);
+	check_info(member, first, second);
+	check_info(dev, second, 0);
+	/* A set has no thread of its own. */
+	check_info(set, 0, 0);
+	end_self(&self);
+	ck_assert_eventually(!status_of(self.counted.fd));
+	check_info(self.counted.fd, 0, 0);
+	check_info(member, 0, 0);
+	close(member);
+	close(set);
+	close(req.mem_fd);
+	close(mine);
+}
+END_TEST
+
+/* A thread that counts itself in the first general counter, and lets its parent trace it. */
+static pid_t start_traced(void)
+{
+	int own;
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	own = open_state(0);
+	if (count_in(own, 0, 0) || ptrace(PTRACE_TRACEME, 0, 0, 0))
+		_exit(1);
+	raise(SIGSTOP);
+	for (;;)
+		loop(1000);
+}
+
+/* A monitor learns by its state which counters are free, and CONTROL does not refuse such a one. */
+START_TEST(monitor_finds_free_counter)
+{
+	struct vperfctr_info i = { .size = sizeof(i), .kind = info.kind };
+	const u64 first = 1ULL << nth_general(0), second = 1ULL << nth_general(1);
+	pid_t pid = start_traced();
+	struct control control;
+	int fd, status;
+
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert(WIFSTOPPED(status));
+	fd = open_thread(pid, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_OBSERVER);
+	ck_assert_int_ge(fd, 0);
+	assert_ok(call(fd, VPERFCTR_INFO, &i));
+	control_init(&control, 1);
+	control_add(&control, __builtin_ctzll(i.pmc_mask & ~(i.own_pmcs | i.used_pmcs)), INSNS_USER);
+	assert_ok(set_control(fd, &control));
+	check_info(fd, first, second);
+	check_info(dev, 0, 0);
+	/* While the target runs, any holder may ask. */
+	ck_assert_int_eq(ptrace(PTRACE_CONT, pid, 0, 0), 0);
+	ck_assert_eventually(count_of(fd) > 10000);
+	check_info(fd, first, second);
+	kill(pid, SIGKILL);
+	ck_assert_int_eq(wait_for(pid), 128 + SIGKILL);
+	check_info(fd, 0, 0);
+	close(fd);
+}
+END_TEST
+
 START_TEST(errors)
 {
 	int own = open_state(0), observer = open_observer(0), more[VPERFCTR_MAX_STATES - 2];
-	struct vperfctr_info mine = { .size = sizeof(mine) };
 	unsigned int i;
 
 	assert_ok(count_in(own, 0, 0));
 	assert_errno(count_in(observer, 0, 0), EADDRINUSE);
 	assert_ok(count_in(observer, 1, 0));
 	assert_errno(count_in(own, 1, 0), EADDRINUSE);
-	assert_ok(call(dev, VPERFCTR_INFO, &mine));
-	ck_assert_uint_eq(mine.used_pmcs, 1ULL << nth_general(1));
-	ck_assert_uint_eq(mine.used_fixed, 0);
-	ck_assert_uint_eq(mine.own_pmcs, 1ULL << nth_general(0));
-	ck_assert_uint_eq(mine.own_fixed, 0);
+	check_info(dev, 1ULL << nth_general(0), 1ULL << nth_general(1));
+	check_info(own, 1ULL << nth_general(0), 1ULL << nth_general(1));
+	check_info(observer, 1ULL << nth_general(0), 1ULL << nth_general(1));
 	/* A suspended state keeps its counter, and one that has stopped does not. */
 	assert_ok(call(own, VPERFCTR_SUSPEND, NULL));
 	assert_errno(count_in(observer, 0, 0), EADDRINUSE);
+	check_info(observer, 1ULL << nth_general(0), 1ULL << nth_general(1));
 	assert_ok(stop_all(own));
+	check_info(observer, 0, 1ULL << nth_general(1));
 	assert_ok(count_in(observer, 0, 0));
 	for (i = 0; i < VPERFCTR_MAX_STATES - 2; i++)
 		more[i] = open_observer(VPERFCTR_OPEN_TRANSIENT);
@@ -375,6 +475,8 @@ START_TEST(errors)
 		close(more[i]);
 	/* Without its own state, OPEN finds none. */
 	assert_ok(call(own, VPERFCTR_UNLINK, NULL));
+	check_info(own, 0, 0);
+	check_info(observer, 0, 1ULL << nth_general(0));
 	assert_errno(open_thread(0, 0), ENOENT);
 	close(observer);
 	close(own);
@@ -445,6 +547,8 @@ static void add(TCase *tc)
 	tcase_add_loop_test(tc, both_are_inherited, 0, 4);
 	tcase_add_test(tc, program_counts_itself);
 	tcase_add_test(tc, attached_to);
+	tcase_add_test(tc, info_of_another);
+	tcase_add_test(tc, monitor_finds_free_counter);
 	tcase_add_test(tc, errors);
 	if (has(VPERFCTR_FEATURE_PCINT))
 		tcase_add_test(tc, both_overflow);

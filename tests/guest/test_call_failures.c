@@ -49,6 +49,11 @@ static int try_info(void *p)
 	return call(dev, VPERFCTR_INFO, p);
 }
 
+static int try_info_of_state(void *p)
+{
+	return call(state_fd, VPERFCTR_INFO, p);
+}
+
 static void fill_cpus(void *p)
 {
 	struct vperfctr_cpu_mask *m = p;
@@ -177,6 +182,7 @@ static int try_read_ctrs(void *p)
 
 static const struct argument arguments[] = {
 	{ "INFO", sizeof(struct vperfctr_info), true, fill_info, try_info },
+	{ "INFO of a state", sizeof(struct vperfctr_info), true, fill_info, try_info_of_state },
 	{ "CPUS", 12, true, fill_cpus, try_cpus },
 	{ "CPUS_FORBIDDEN", 12, true, fill_cpus, try_forbidden },
 	{ "OPEN", sizeof(struct vperfctr_open), false, fill_open, try_open },

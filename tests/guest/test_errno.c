@@ -121,6 +121,28 @@ START_TEST(info_einval)
 }
 END_TEST
 
+/* A state has the call, too, with the same errors, also when it has no thread any more. */
+START_TEST(info_of_state)
+{
+	int fd = open_state(0);
+	struct vperfctr_info i = { .size = sizeof(i), .kind = info.kind };
+
+	assert_ok(call(fd, VPERFCTR_INFO, &i));
+	ck_assert_int_eq(memcmp(&i, &info, sizeof(i)), 0);
+	i.kind = info.nrkinds;
+	assert_errno(call(fd, VPERFCTR_INFO, &i), EINVAL);
+	i.size = INFO_SIZE_VER0 - 1;
+	assert_errno(call(fd, VPERFCTR_INFO, &i), EINVAL);
+	assert_errno(call(fd, VPERFCTR_INFO, NULL), EFAULT);
+	assert_ok(call(fd, VPERFCTR_UNLINK, NULL));
+	i.size = sizeof(i);
+	i.kind = info.kind;
+	assert_ok(call(fd, VPERFCTR_INFO, &i));
+	ck_assert_int_eq(memcmp(&i, &info, sizeof(i)), 0);
+	close(fd);
+}
+END_TEST
+
 START_TEST(info_of_version_0_9)
 {
 	struct {
@@ -537,14 +559,14 @@ START_TEST(enotty)
 
 	assert_errno(call(dev, VPERFCTR_CONTROL, &i), ENOTTY);
 	assert_errno(call(dev, VPERFCTR_UNLINK, NULL), ENOTTY);
-	assert_errno(call(fd, VPERFCTR_INFO, &i), ENOTTY);
 	assert_errno(call(fd, VPERFCTR_OPEN, &i), ENOTTY);
 	assert_errno(call(fd, FIONREAD, &i), ENOTTY);
 	assert_errno(call(fd, VPERFCTR_ATTACH, &i), ENOTTY);
 	assert_errno(call(fd, VPERFCTR_OPEN_CPUS, &i), ENOTTY);
 	for (n = 7; n < 256; n++)
 		assert_errno(call(dev, _IO(0xD0, n), NULL), ENOTTY);
-	for (n = 0; n < 256; n++) {
+	/* INFO is 0. */
+	for (n = 1; n < 256; n++) {
 		if (n < 16 || n > 24)
 			assert_errno(call(fd, _IO(0xD0, n), NULL), ENOTTY);
 	}
@@ -1060,6 +1082,7 @@ static void add(TCase *tc)
 	tcase_add_checked_fixture(tc, setup, NULL);
 	tcase_add_test(tc, info_matches_processor);
 	tcase_add_test(tc, info_einval);
+	tcase_add_test(tc, info_of_state);
 	tcase_add_test(tc, info_of_version_0_9);
 	tcase_add_test(tc, info_of_a_newer_caller);
 	tcase_add_test(tc, info_efault);

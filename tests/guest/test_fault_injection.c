@@ -106,6 +106,13 @@ static int try_info(void)
 	return call(dev, VPERFCTR_INFO, &i);
 }
 
+static int try_info_of_state(void)
+{
+	struct vperfctr_info i = { .size = sizeof(i) };
+
+	return call(fd, VPERFCTR_INFO, &i);
+}
+
 static int try_cpus(void)
 {
 	struct { u32 size, nrwords, mask[8]; } m = { .size = 8, .nrwords = 8 };
@@ -338,6 +345,7 @@ static const struct injected {
 	{ "OPEN again", open_before, try_find, nothing, 2, false, false },
 	{ "first CONTROL", open_before, try_control, check_counts, 2, false, false },
 	{ "another CONTROL", count_before, try_other, other_is_there, 2, true, false },
+	{ "INFO of a state", count_before, try_info_of_state, check_counts, 1, true, false },
 	{ "READ", count_before, try_read, check_counts, 5, true, false },
 	{ "mmap", count_before, try_mmap, mapped, 2, true, false },
 	{ "mremap", map_before, try_mremap, mapped, 1, true, false },

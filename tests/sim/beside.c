@@ -27,6 +27,18 @@ static int control_time(int fd)
 	return user_ioctl(fd, VPERFCTR_CONTROL, &control);
 }
 
+/* Stop for good. */
+static int control_nothing(int fd)
+{
+	struct vperfctr_control control;
+	struct vperfctr_ctr ctr;
+
+	sim_fill_control(&control, &ctr, 0);
+	control.nractrs = 0;
+	control.tsc_on = 0;
+	return user_ioctl(fd, VPERFCTR_CONTROL, &control);
+}
+
 static int control_period(int fd, unsigned int nr, u64 period, int sig)
 {
 	struct vperfctr_control control;
@@ -1255,6 +1267,278 @@ void sim_beside_clocks(void)
 {
 	sim_kernel_takes_time = true;
 	user_wait(sim_process("samples", 1000, sample_all_by_clock, NULL));
+}
+
+/* ---- which counters a thread's states have ---------------------------------------------------- */
+
+/* Ask a descriptor or, if it is -1, the device. */
+static struct vperfctr_info info_of(int fd)
+{
+	struct vperfctr_info info = { .size = sizeof(info) };
+
+	must(fd < 0 ? user_device_ioctl(VPERFCTR_INFO, &info) : user_ioctl(fd, VPERFCTR_INFO, &info));
+	sim_require(info.abi_version == VPERFCTR_ABI_VERSION && info.nrctrs, "INFO is incomplete");
+	return info;
+}
+
+static void check_info(int fd, u64 own, u64 observers)
+{
+	struct vperfctr_info info = info_of(fd);
+
+	sim_require(info.own_pmcs == own && info.used_pmcs == observers && !info.own_fixed && !info.used_fixed,
+		    "INFO of %d: the own state has %#llx and %#llx, observers %#llx and %#llx", fd,
+		    info.own_pmcs, info.own_fixed, info.used_pmcs, info.used_fixed);
+}
+
+static const int *fds_of_parent;
+
+/* A child has descriptors of its parent's states, and states of its own. */
+static void ask_for_parent(void *arg)
+{
+	int own = must(sim_open(0, VPERFCTR_OPEN_CREAT)), i;
+
+	must(control_counter(own, 2, 0));
+	for (i = 0; i < 3; i++)
+		check_info(fds_of_parent[i], 1, 2);
+	check_info(own, 4, 0);
+	check_info(-1, 4, 0);
+	user_close(own);
+	(void)arg;
+}
+
+static void ask_for_all(void *arg)
+{
+	int fd[3], i;
+
+	for (i = 0; i < 3; i++) {
+		fd[i] = i ? open_observer(0) : must(sim_open(0, VPERFCTR_OPEN_CREAT));
+		check_info(fd[i], i > 0, i > 1 ? 2 : 0);
+		/* The last one has no counter. */
+		must(i < 2 ? control_counter(fd[i], i, 0) : control_time(fd[i]));
+		check_info(fd[i], 1, i ? 2 : 0);
+		check_info(-1, 1, i ? 2 : 0);
+	}
+	fds_of_parent = fd;
+	user_wait(user_fork("child", ask_for_parent, NULL));
+	/* A state that is suspended, or waits for an exec, keeps its counter. */
+	must(user_ioctl(fd[0], VPERFCTR_SUSPEND, NULL));
+	check_info(fd[2], 1, 2);
+	must(control_counter(fd[0], 3, VPERFCTR_CONTROL_START_ON_EXEC));
+	check_info(fd[2], 8, 2);
+	/* One that has stopped for good has none, and one that is unlinked tells of no thread. */
+	must(control_nothing(fd[0]));
+	check_info(fd[0], 0, 2);
+	must(user_ioctl(fd[0], VPERFCTR_UNLINK, NULL));
+	check_info(fd[0], 0, 0);
+	check_info(fd[1], 0, 2);
+	must(control_counter(fd[2], 0, 0));
+	check_info(fd[1], 0, 3);
+	for (i = 0; i < 3; i++)
+		user_close(fd[i]);
+	check_info(-1, 0, 0);
+	(void)arg;
+}
+
+void sim_beside_info(void)
+{
+	user_wait(sim_process("asks", 1000, ask_for_all, NULL));
+}
+
+/* As a rule, some of these threads share a bucket of the module's table. */
+#define ASKERS	32
+
+static void ask_in_crowd(void *arg)
+{
+	unsigned int nr = (unsigned long)arg % 4;
+	int own = must(sim_open(0, VPERFCTR_OPEN_CREAT));
+
+	must(control_counter(own, nr, 0));
+	nr_ready++;
+	while (READ_ONCE(nr_ready) < ASKERS)
+		user_sleep(1000);
+	check_info(own, 1ULL << nr, 0);
+	nr_ready++;
+	/* All have asked. */
+	while (READ_ONCE(nr_ready) < 2 * ASKERS)
+		user_sleep(1000);
+	user_close(own);
+}
+
+static void start_crowd(void *arg)
+{
+	struct task_struct *task[ASKERS];
+	unsigned long i;
+
+	for (i = 1; i < ASKERS; i++)
+		task[i] = user_thread("asks", ask_in_crowd, (void *)i);
+	ask_in_crowd(NULL);
+	while (--i)
+		user_wait(task[i]);
+	(void)arg;
+}
+
+void sim_beside_info_crowd(void)
+{
+	user_wait(sim_process("asks", 1000, start_crowd, NULL));
+}
+
+/* The thread's own state, of which another process has a descriptor, and an observer's. */
+static int own_of_counted;
+static struct task_struct *asker;
+
+/*
+ * The own state has counters 0 and 1, or 2, or none.  An observer's that stays has counter 3, and
+ * those of the monitor come and go.
+ */
+static void check_changing(int fd, bool ended)
+{
+	struct vperfctr_info info = info_of(fd);
+
+	sim_require(!info.own_pmcs || info.own_pmcs == 3 || info.own_pmcs == 4,
+		    "the own state has %#llx", info.own_pmcs);
+	sim_require(ended || READ_ONCE(counted_may_end) || info.used_pmcs & 8,
+		    "observers have %#llx", info.used_pmcs);
+	sim_require(!ended || !(info.own_pmcs | info.used_pmcs), "a state without a thread has %#llx and %#llx",
+		    info.own_pmcs, info.used_pmcs);
+}
+
+/* Ask while the thread runs on another CPU, gets other controls, and ends. */
+static void ask_often(void *arg)
+{
+	while (!READ_ONCE(counted->exit_state)) {
+		check_changing(own_of_counted, false);
+		user_sleep(sim_random(200));
+	}
+	check_changing(own_of_counted, true);
+	(void)arg;
+}
+
+/* Count in counters 0 and 1, or in 2. */
+static int control_some(int fd, bool pair)
+{
+	struct vperfctr_control control;
+	struct vperfctr_ctr ctr[2];
+
+	sim_fill_control(&control, &ctr[0], 0);
+	ctr[1] = ctr[0];
+	ctr[0].map = pair ? 0 : 2;
+	ctr[1].map = 1;
+	control.nractrs = 1 + pair;
+	return user_ioctl(fd, VPERFCTR_CONTROL, &control);
+}
+
+static void change_counters(void *arg)
+{
+	int observer = open_observer(0), err;
+	unsigned int i;
+
+	must(control_counter(observer, 3, 0));
+	own_of_counted = must(sim_open(0, VPERFCTR_OPEN_CREAT));
+	asker = user_fork("asks", ask_often, NULL);
+	WRITE_ONCE(counted_is_ready, true);
+	for (i = 0; i < 10; i++) {
+		/* The monitor's state may have one of them. */
+		err = refused(control_some(own_of_counted, i % 2));
+		sim_require(!err || err == -EADDRINUSE, "CONTROL: %d", err);
+		user_work(15);
+		if (i == 6)
+			must(control_nothing(own_of_counted));
+	}
+	/* From now on, states end. */
+	WRITE_ONCE(counted_may_end, true);
+	(void)arg;
+}
+
+/* A monitor chooses a counter that is free, and CONTROL does not refuse it. */
+static void control_free_one(int fd)
+{
+	struct vperfctr_info info = info_of(fd);
+	unsigned int nr = __builtin_ctzll(~(info.own_pmcs | info.used_pmcs));
+
+	sim_require(info.pmc_mask >> nr & 1, "no counter is free");
+	must(control_counter(fd, nr, 0));
+	info = info_of(fd);
+	sim_require(info.used_pmcs == (8 | 1ULL << nr), "observers have %#llx, and not %u",
+		    info.used_pmcs, nr);
+}
+
+static void choose_as_monitor(void *arg)
+{
+	struct vperfctr_open req = {
+		.size = sizeof(req),
+		.flags = VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_TRANSIENT | VPERFCTR_OPEN_OBSERVER,
+		.tid = counted->pid,
+	};
+	long fd;
+
+	do {
+		fd = -ESRCH;
+		if (user_ptrace_stop(counted)) {
+			fd = user_device_ioctl(VPERFCTR_OPEN, &req);
+			sim_require(fd >= 0 || fd == -ESRCH, "OPEN: %ld", fd);
+		}
+		if (fd >= 0 && !READ_ONCE(counted_may_end))
+			control_free_one(fd);
+		user_ptrace_continue(counted);
+		if (fd < 0)
+			continue;
+		check_changing(fd, false);
+		user_sleep(sim_random(300));
+		user_close(fd);
+	} while (!READ_ONCE(counted_may_end));
+	(void)arg;
+}
+
+void sim_beside_info_monitor(void)
+{
+	struct task_struct *task;
+
+	*sim_param_max_stops_per_second = 0;
+	counted = sim_process("counted", 1000, change_counters, NULL);
+	while (!READ_ONCE(counted_is_ready))
+		sim_sleep_on(NULL, sim_ns() + 100);
+	task = sim_process("monitors", 1000, choose_as_monitor, NULL);
+	user_wait(task);
+	user_wait(asker);
+	user_wait(counted);
+}
+
+/* A set has no thread, and tells of none.  A member tells of its thread. */
+static void ask_members(void *arg)
+{
+	struct vperfctr_control header;
+	struct vperfctr_ctr ctr;
+	struct vperfctr_attach req = {
+		.size = sizeof(req), .control = (unsigned long)&header, .flags = VPERFCTR_ATTACH_OBSERVER,
+		.tid = counted->pid, .mem_fd = user_open_mem(counted),
+	};
+	int set, member;
+
+	while (!READ_ONCE(nr_ready))
+		user_work(5);
+	sim_fill_control(&header, &ctr, VPERFCTR_CONTROL_INHERIT);
+	ctr.map = 3;
+	set = must(user_device_ioctl(VPERFCTR_ATTACH, &req));
+	member = must(user_ioctl(set, VPERFCTR_MEMBER, (void *)(unsigned long)counted->pid));
+	check_info(set, 0, 0);
+	check_info(member, 1, 8);
+	check_info(-1, 0, 0);
+	/* The thread goes on, and the member is none any more. */
+	must(user_ioctl(set, VPERFCTR_UNLINK, NULL));
+	check_info(member, 0, 0);
+	WRITE_ONCE(counted_may_end, true);
+	user_wait(counted);
+	check_info(member, 0, 0);
+	user_close(member);
+	user_close(set);
+	user_close(req.mem_fd);
+	(void)arg;
+}
+
+void sim_beside_info_set(void)
+{
+	counted = sim_process("has a counter", 1000, use_counter, (void *)1UL);
+	user_wait(sim_process("attaches", 1000, ask_members, NULL));
 }
 
 #ifdef SIM_X86

@@ -361,7 +361,7 @@ static bool is_documented(unsigned int cmd, int err)
 		return cmd == VPERFCTR_CONTROL || cmd == VPERFCTR_OPEN || cmd == VPERFCTR_ATTACH;
 	switch (cmd) {
 	case VPERFCTR_INFO:
-		low = STRUCT;
+		low = STRUCT | E(INTR);
 		break;
 	case VPERFCTR_CPUS:
 	case VPERFCTR_CPUS_FORBIDDEN:
@@ -451,8 +451,8 @@ static void check_error(unsigned int cmd, int err, bool device, bool set, bool b
 {
 	const struct sim_task *s = current->sim;
 
-	/* Ioctls of the device have the numbers below 16. */
-	if (((cmd & 0xff) < 16) != device)
+	/* Ioctls of the device have the numbers below 16.  States have INFO, too. */
+	if (((cmd & 0xff) < 16) != device && (cmd != VPERFCTR_INFO || set))
 		cmd = 0;
 	if (err == ERESTARTSYS)
 		err = may_restart(cmd) ? EINTR : err;
@@ -999,7 +999,8 @@ static void do_info(struct fuzz_task *t, const u8 *a)
 	memset(&t->u, 0, sizeof(t->u));
 	info->size = a[2] & 1 ? a[3] * 16 : sizeof(*info);
 	info->kind = a[4] & 0x80 ? a[5] : 0;
-	call(t, -1, VPERFCTR_INFO, a[2] & 2 ? a[3] : (unsigned long)info, a[2] & 2);
+	call(t, a[2] & 4 ? pick_fd(t, a[6]) : -1, VPERFCTR_INFO,
+	     a[2] & 2 ? a[3] : (unsigned long)info, a[2] & 2);
 }
 
 /* ---- sets of CPUs ------------------------------------------------------------------------- */

@@ -137,6 +137,10 @@ void sim_beside_clocks(void);
 void sim_beside_kernel_ring(void);
 void sim_beside_overflow(void);
 void sim_beside_extra(void);
+void sim_beside_info(void);
+void sim_beside_info_crowd(void);
+void sim_beside_info_monitor(void);
+void sim_beside_info_set(void);
 
 /* kernel-samples.c */
 void sim_kernel_samples(void);

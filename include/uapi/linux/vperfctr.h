@@ -79,6 +79,16 @@
  * without variant and revision.  Kinds are numbered as they are found, from CPU 0
  * on.  A kind of which no CPU has been online is added when the first one comes
  * online.  No kind is ever removed.  Other processors have one kind, 0.
+ *
+ * used_pmcs, used_fixed, own_pmcs and own_fixed are about a thread: the calling one.  The
+ * descriptor of a state has this call, too, and there they are about the state's owner, on
+ * all kinds of CPUs.  So a monitor can choose counters for which CONTROL does not fail with
+ * EADDRINUSE: those that are in none of the four, and those that the state itself has, which
+ * are in one of them.  The thread may get other states and controls at any time, but not while
+ * it is stopped under ptrace, except by VPERFCTR_ATTACH.  All four are 0 if the state has no
+ * owner any more, and for a set of threads: CONTROL fails with ESRCH then, so that there is
+ * nothing to choose, and the rest of the answer is still right.  Any holder of the descriptor
+ * may call it.  VPERFCTR_FEATURE_KERNEL is about the caller there, too.
  */
 #define VPERFCTR_INFO		_IO(0xD0, 0)
 
@@ -174,9 +184,9 @@ struct vperfctr_info {
 	__u64 min_period;	/* i-mode: ireset is at most -min_period; 0: no i-mode */
 	__u64 watchdog_pmc;	/* general counters that the NMI watchdog keeps: not in pmc_mask */
 	__u64 watchdog_fixed;	/* fixed counters that it keeps: not in fixed_mask */
-	__u64 used_pmcs;	/* general counters that observers of the calling thread use */
+	__u64 used_pmcs;	/* general counters that observers of the thread use: see above */
 	__u64 used_fixed;	/* fixed counters that they use: see VPERFCTR_OPEN_OBSERVER */
-	__u64 own_pmcs;		/* general counters that the calling thread's own state uses */
+	__u64 own_pmcs;		/* general counters that the thread's own state uses */
 	__u64 own_fixed;	/* fixed counters that it uses */
 };
 
@@ -444,7 +454,9 @@ struct vperfctr_open_cpus {
 /* ---- on the descriptor of a state ------------------------------------ */
 
 /*
- * All calls but READ, CONSUME and MEMBER are for the state's owner, or for its monitor:
+ * VPERFCTR_INFO is described above.
+ *
+ * All calls but INFO, READ, CONSUME and MEMBER are for the state's owner, or for its monitor:
  * a thread that has the owner stopped under ptrace.  They can fail with these errors
  * in addition to those of each call:
  *

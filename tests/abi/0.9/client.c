@@ -112,6 +112,9 @@ static void check_open(void)
 	fd = open_state(0, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_TRANSIENT);
 	CHECK(fd >= 0 && fcntl(fd, F_GETFD) == FD_CLOEXEC);
 	FAILS(open_state(0, VPERFCTR_OPEN_CREAT), EEXIST);
+	info.size = sizeof(info);
+	info.kind = 0;
+	CHECK(!ioctl(fd, VPERFCTR_INFO, &info) && info.nrkinds >= 1 && !info.own_pmcs);
 	other = open_state(getpid(), VPERFCTR_OPEN_NOCLOEXEC);
 	CHECK(other >= 0 && fcntl(other, F_GETFD) == 0);
 	close(other);

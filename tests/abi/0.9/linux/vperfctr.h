@@ -79,6 +79,16 @@
  * without variant and revision.  Kinds are numbered as they are found, from CPU 0
  * on.  A kind of which no CPU has been online is added when the first one comes
  * online.  No kind is ever removed.  Other processors have one kind, 0.
+ *
+ * used_pmcs, used_fixed, own_pmcs and own_fixed are about a thread: the calling one.  The
+ * descriptor of a state has this call, too, and there they are about the state's owner, on
+ * all kinds of CPUs.  So a monitor can choose counters for which CONTROL does not fail with
+ * EADDRINUSE: those that are in none of the four, and those that the state itself has, which
+ * are in one of them.  The thread may get other states and controls at any time, but not while
+ * it is stopped under ptrace, except by VPERFCTR_ATTACH.  All four are 0 if the state has no
+ * owner any more, and for a set of threads: CONTROL fails with ESRCH then, so that there is
+ * nothing to choose, and the rest of the answer is still right.  Any holder of the descriptor
+ * may call it.  VPERFCTR_FEATURE_KERNEL is about the caller there, too.
  */
 #define VPERFCTR_INFO		_IO(0xD0, 0)
 
@@ -117,14 +127,16 @@
  * Performance Events").  On AMD they are events 76H, C0H, C2H and C3H: cycles,
  * instructions, branches and branch misses.  On the Pentium 4 the same four are
  * global_power_events, instr_retired, branch_retired and mispred_branch_retired.
+ * On Arm, those of caches and branch misses are perf's: the L1 data cache's, 04H and
+ * 03H, and mispredicted branches that need not retire, 10H.
  */
 #define VPERFCTR_EVENT_CYCLES		0x01 /* unhalted core cycles */
 #define VPERFCTR_EVENT_INSTRUCTIONS	0x02 /* instructions retired */
 #define VPERFCTR_EVENT_REF_CYCLES	0x04 /* unhalted reference cycles */
-#define VPERFCTR_EVENT_CACHE_REFS	0x08 /* last-level cache references */
-#define VPERFCTR_EVENT_CACHE_MISSES	0x10 /* last-level cache misses */
+#define VPERFCTR_EVENT_CACHE_REFS	0x08 /* last-level cache references; on Arm see above */
+#define VPERFCTR_EVENT_CACHE_MISSES	0x10 /* last-level cache misses; on Arm see above */
 #define VPERFCTR_EVENT_BRANCHES		0x20 /* branch instructions retired */
-#define VPERFCTR_EVENT_BRANCH_MISSES	0x40 /* mispredicted branches retired */
+#define VPERFCTR_EVENT_BRANCH_MISSES	0x40 /* mispredicted branches retired; on Arm see above */
 
 /*
  * Software counters: what the kernel itself counts for a thread, in all modes.  Each bit
@@ -172,9 +184,9 @@ struct vperfctr_info {
 	__u64 min_period;	/* i-mode: ireset is at most -min_period; 0: no i-mode */
 	__u64 watchdog_pmc;	/* general counters that the NMI watchdog keeps: not in pmc_mask */
 	__u64 watchdog_fixed;	/* fixed counters that it keeps: not in fixed_mask */
-	__u64 used_pmcs;	/* general counters that observers of the calling thread use */
+	__u64 used_pmcs;	/* general counters that observers of the thread use: see above */
 	__u64 used_fixed;	/* fixed counters that they use: see VPERFCTR_OPEN_OBSERVER */
-	__u64 own_pmcs;		/* general counters that the calling thread's own state uses */
+	__u64 own_pmcs;		/* general counters that the thread's own state uses */
 	__u64 own_fixed;	/* fixed counters that it uses */
 };
 
@@ -327,9 +339,9 @@ struct vperfctr_open {
  * descriptor of the process's /proc/PID/mem, open for reading: the caller then has the
  * rights that ptrace needs.  As many threads of the process as the module's parameter
  * max_threads_per_stop says are attached to at the same moment, and the next ones some
- * milliseconds later: each is counted from its own moment on.  None of them is stopped
- * longer than some tens of microseconds, nor interrupted in a system call.  ptrace, of the
- * caller or of another process, is not involved.
+ * milliseconds later: each is counted from its own moment on.  That stops all CPUs for some
+ * tens of microseconds, and about one more for each of these threads.  No thread is interrupted
+ * in a system call.  ptrace, of the caller or of another process, is not involved.
  *
  * Returns a descriptor of a *set*: the root of a family that has no thread of its
  * own.  Each thread gets a state that inherits the control.  With
@@ -442,7 +454,9 @@ struct vperfctr_open_cpus {
 /* ---- on the descriptor of a state ------------------------------------ */
 
 /*
- * All calls but READ, CONSUME and MEMBER are for the state's owner, or for its monitor:
+ * VPERFCTR_INFO is described above.
+ *
+ * All calls but INFO, READ, CONSUME and MEMBER are for the state's owner, or for its monitor:
  * a thread that has the owner stopped under ptrace.  They can fail with these errors
  * in addition to those of each call:
  *
@@ -825,8 +839,8 @@ struct vperfctr_soft {
  *		watermark is 0 or greater than nrsamples; nrsums is greater than
  *		VPERFCTR_MAX_CTRS; depth or kernel_depth is greater than
  *		VPERFCTR_CHAIN_MAX; stack is greater than VPERFCTR_STACK_MAX or no multiple
- *		of 8, or not zero and the kernel has no stacks in samples; kernel_depth is
- *		not zero, and there is no VPERFCTR_RING_KERNEL
+ *		of 8; kernel_depth is not zero, and there is no VPERFCTR_RING_KERNEL;
+ *		an unknown flag
  *	EPERM	VPERFCTR_RING_KERNEL, and the caller may not count kernel mode (see
  *		VPERFCTR_FEATURE_KERNEL)
  *	EAGAIN	the user's rings would exceed max_ring_kb_per_user
@@ -1271,7 +1285,8 @@ struct vperfctr_cpu {
  * Errors:
  *
  *	EINVAL	the size is not one page, the offset is not 0, or MAP_PRIVATE
- *	EACCES, EPERM	PROT_WRITE or PROT_EXEC
+ *	EACCES, EPERM	PROT_WRITE or PROT_EXEC.  PROT_READ is enough for
+ *		programs with READ_IMPLIES_EXEC: their mapping is not executable
  *	ENOMEM	there is no memory
  *
  * A mapping by the owner's process lets that process (all of its threads, but
