@@ -21,7 +21,7 @@ int __vperfctr_device_open(void)
 	return -errno;
 }
 
-int __vperfctr_device_info(int dev, struct vperfctr_info *info, size_t size, unsigned int kind)
+int __vperfctr_device_info(int fd, struct vperfctr_info *info, size_t size, unsigned int kind)
 {
 	int err;
 
@@ -30,7 +30,7 @@ int __vperfctr_device_info(int dev, struct vperfctr_info *info, size_t size, uns
 	memset(info, 0, size);
 	info->size = (uint32_t)size;
 	info->kind = kind;
-	err = __vperfctr_ioctl(dev, VPERFCTR_INFO, info);
+	err = __vperfctr_ioctl(fd, VPERFCTR_INFO, info);
 	if (err)
 		return err;
 	/* The kernel stored the size that it knows. */
@@ -164,6 +164,13 @@ int vperfctr_info_sized(struct vperfctr_info *info, size_t size, unsigned int ki
 	err = __vperfctr_device_info(dev, info, size, kind);
 	close(dev);
 	return err;
+}
+
+int vperfctr_info_of_sized(struct vperfctr_info *info, size_t size, const struct vperfctr *v,
+			   unsigned int kind)
+{
+	/* An event of perf_event refuses it, as other calls that it lacks. */
+	return __vperfctr_device_info(to_const_handle(v)->fd, info, size, kind);
 }
 
 /* The argument of the three requests, and the mask that the caller wants in the end. */

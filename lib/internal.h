@@ -125,7 +125,8 @@ bool __vperfctr_device_put(int dev, int ret);
  * may answer, too.  False: make the call again.
  */
 bool __vperfctr_device_holds(void);
-int __vperfctr_device_info(int dev, struct vperfctr_info *info, size_t size, unsigned int kind);
+/* Make the call VPERFCTR_INFO, of the device or of a state. */
+int __vperfctr_device_info(int fd, struct vperfctr_info *info, size_t size, unsigned int kind);
 
 #pragma GCC visibility pop
 

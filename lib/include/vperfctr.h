@@ -276,6 +276,26 @@ __VPERFCTR_PASS_SIZE int vperfctr_info(struct vperfctr_info *info, unsigned int 
 }
 
 /*
+ * Do what vperfctr_info() does, with used_pmcs, used_fixed, own_pmcs and own_fixed of the thread
+ * that the handle's state belongs to, instead of the calling thread.  So a monitor can choose
+ * counters for which vperfctr_control() does not return -EADDRINUSE: those that are in none of
+ * the four, and those that the state itself has.  All four are 0 for a state that has no thread
+ * any more, and for a set of threads (see vperfctr_attach_beside() for that).  The rest is filled
+ * in as ever.  Any thread may call it.
+ *
+ *	-ENOTTY	the handle is one of CPUs, or perf_event counts by it: vperfctr_info() has all
+ *		that there is to know
+ *	-EPROTONOSUPPORT, -EINVAL  as vperfctr_info()
+ */
+int vperfctr_info_of_sized(struct vperfctr_info *info, size_t size, const struct vperfctr *v,
+			   unsigned int kind);
+__VPERFCTR_PASS_SIZE int vperfctr_info_of(struct vperfctr_info *info, const struct vperfctr *v,
+					  unsigned int kind)
+{
+	return vperfctr_info_of_sized(info, sizeof(*info), v, kind);
+}
+
+/*
  * Return in *mask the CPUs of the system; those on which counters must not be used;
  * those of a kind, on which controls for that kind count, or those of all kinds
  * (VPERFCTR_ANY_KIND).  *mask is allocated with malloc(): the caller frees it.  It is NULL

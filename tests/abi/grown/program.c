@@ -178,6 +178,7 @@ static void try_calls(struct vperfctr *v, struct vperfctr *attached)
 	struct vperfctr_ring *other = NEW(struct vperfctr_ring, 1);
 	struct vperfctr_attached *found = NEW(struct vperfctr_attached, 1);
 	struct vperfctr_region *region = NEW(struct vperfctr_region, 1);
+	struct vperfctr_info *info = NEW(struct vperfctr_info, 1);
 	struct vperfctr_control *control = NEW(struct vperfctr_control, 1);
 	struct vperfctr_ctr *ctr = NEW(struct vperfctr_ctr, 1);
 	struct vperfctr_cpu_mask *mask;
@@ -194,6 +195,10 @@ static void try_calls(struct vperfctr *v, struct vperfctr *attached)
 	vperfctr_region_init(region, v, 0);
 	CHECK_GUARDS(region, 1);
 	CHECK(!vperfctr_cpus(&mask) && mask->mask[0] == 3);
+	CHECK(!vperfctr_info_of(info, v, 1));
+	CHECK_GUARDS(info, 1);
+	CHECK_NEWER(info, FILLED);
+	CHECK(info->size == sizeof(*info) && info->nrctrs == 5);
 
 	vperfctr_control_init(control, ctr);
 	vperfctr_control_add_imode(control, 3, 4, 5);

@@ -972,9 +972,24 @@ static int state_simple(struct state *s, enum fake_call call, uintptr_t arg)
 	return 0;
 }
 
+/* Describe the device, and the counters that states of the owner have, as far as tests say it. */
+static int state_info(const struct state *s, struct vperfctr_info *arg)
+{
+	const bool attached = s->status & VPERFCTR_STATUS_ATTACHED;
+
+	if (dev_info(arg))
+		return -1;
+	arg->used_pmcs = attached ? fake.used_pmcs : 0;
+	arg->used_fixed = attached ? fake.used_fixed : 0;
+	arg->own_pmcs = arg->own_fixed = 0;
+	return 0;
+}
+
 static int state_ioctl(struct state *s, int fd, unsigned long request, void *arg)
 {
 	switch (request) {
+	case VPERFCTR_INFO:
+		return state_info(s, arg);
 	case VPERFCTR_CONTROL:
 		return state_control(s, fd, arg);
 	case VPERFCTR_RING:

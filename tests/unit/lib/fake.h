@@ -58,7 +58,8 @@ struct fake {
 	uint32_t status;		/* additional status of READ, until UNLINK */
 	uint64_t exec_tsc;		/* the TSC's sum that START_ON_EXEC gives */
 	bool no_events;			/* START_ON_EXEC counts none: the other sums are 0 */
-	uint64_t used_pmcs, used_fixed;	/* ATTACH refuses these counters, which others have */
+	/* ATTACH refuses these counters, which others have; INFO of a state tells them. */
+	uint64_t used_pmcs, used_fixed;
 	uint64_t late_pmcs;		/* an observer takes these before the next CONTROL */
 	uint64_t children_missed;
 	uint64_t children;		/* their sum of counter i is children + i, and the TSC's children */

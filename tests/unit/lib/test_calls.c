@@ -69,6 +69,46 @@ START_TEST(info)
 }
 END_TEST
 
+/* The counters of a thread are told by each handle of a state of it. */
+START_TEST(info_of)
+{
+	struct vperfctr_info i;
+	struct vperfctr *v;
+
+	ck_assert_int_eq(vperfctr_open(&v, VPERFCTR_OPEN_CREAT), 0);
+	fake.used_pmcs = 6;
+	fake.used_fixed = 1;
+	memset(&i, 0xff, sizeof(i));
+	ck_assert_int_eq(vperfctr_info_of(&i, v, 0), 0);
+	ck_assert_uint_eq(i.size, sizeof(i));
+	ck_assert_uint_eq(i.nrctrs, 7);
+	ck_assert_str_eq(i.cpu_name, "Fake");
+	ck_assert_uint_eq(i.used_pmcs, 6);
+	ck_assert_uint_eq(i.used_fixed, 1);
+	/* The calling thread has others. */
+	ck_assert_int_eq(vperfctr_info(&i, 0), 0);
+	ck_assert_uint_eq(i.used_pmcs | i.used_fixed, 0);
+	ck_assert_int_eq(vperfctr_info_of(&i, v, 1), -EINVAL);
+	fake.nrkinds = 2;
+	ck_assert_int_eq(vperfctr_info_of(&i, v, 1), 0);
+	ck_assert_uint_eq(i.kind, 1);
+	ck_assert_int_eq(vperfctr_info_of_sized(&i, offsetof(struct vperfctr_info, abi_version) - 1, v,
+						0), -EINVAL);
+	fake.info.abi_version = VPERFCTR_ABI_VERSION + 0x10000;
+	ck_assert_int_eq(vperfctr_info_of(&i, v, 0), -EPROTONOSUPPORT);
+	ck_assert_uint_eq(i.abi_version, fake.info.abi_version);
+	fake.info.abi_version = VPERFCTR_ABI_VERSION;
+	ck_assert_int_eq(vperfctr_unlink(v), 0);
+	ck_assert_int_eq(vperfctr_info_of(&i, v, 0), 0);
+	ck_assert_uint_eq(i.used_pmcs | i.used_fixed, 0);
+	vperfctr_close(v);
+	/* CPUs have no thread. */
+	ck_assert_int_eq(vperfctr_open_cpus(&v, NULL, 0), 0);
+	ck_assert_int_eq(vperfctr_info_of(&i, v, 0), -ENOTTY);
+	vperfctr_close(v);
+}
+END_TEST
+
 /* Errors of open(2) on the device, and the results of the library's calls. */
 static const struct {
 	int err, result;
@@ -1608,6 +1648,7 @@ static Suite *suite(void)
 
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, info);
+	tcase_add_test(t, info_of);
 	tcase_add_loop_test(t, device_fails, 0, sizeof(device_errors) / sizeof(device_errors[0]));
 	tcase_add_test(t, abi);
 	tcase_add_test(t, attach_beside);

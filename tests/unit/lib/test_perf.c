@@ -634,6 +634,7 @@ START_TEST(changes)
 	struct vperfctr_read read = { .nrctrs = VPERFCTR_MAX_CTRS };
 	struct vperfctr *v = open_ok("instructions:u");
 	struct vperfctr_control control;
+	struct vperfctr_info info;
 	uint64_t value;
 
 	advance(1);
@@ -665,6 +666,7 @@ START_TEST(changes)
 	ck_assert_int_eq(vperfctr_control(v, &control), -ENOTTY);
 	ck_assert_int_eq(vperfctr_iresume(v), -ENOTTY);
 	ck_assert_int_eq(vperfctr_ring_map(v, 8192), -ENOTTY);
+	ck_assert_int_eq(vperfctr_info_of(&info, v, 0), -ENOTTY);
 	read.control = (uintptr_t)&control;
 	ck_assert_int_eq(vperfctr_read_state(v, &read), -EOPNOTSUPP);
 	read.control = 0;
