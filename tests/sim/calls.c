@@ -751,6 +751,8 @@ static void use_set(void)
 	vma = sim_must_map(fd, VPERFCTR_RING_OFFSET, ring.map_size);
 	user_munmap(vma);
 	IMODE(0, (h->si_signo = 0, h->flags = VPERFCTR_CONTROL_RING));
+	/* A set that stops for good is not suspended any more. */
+	must(user_ioctl(fd, VPERFCTR_SUSPEND, NULL));
 	CONTROL(0, (h->nractrs = 0, h->tsc_on = 0));
 	status = 0;
 	nrctrs = 1;
