@@ -318,6 +318,40 @@ START_TEST(merge)
 }
 END_TEST
 
+/* Some files, or all, have an event that was refused there: there is no sum of the others. */
+START_TEST(refused_events)
+{
+	char *a = write_text("a", ONE("x", "<not supported>") CLOCK("1.500000") METRIC("m", "null") OF("0", "y", "1") OF("1", "y", "<not permitted>"));
+	char *b = write_text("b", ONE("x", "5") ONE("task-clock", "<not permitted>") METRIC("m", "2.0") ONE("y", "1"));
+	char *c = write_text("c", ONE("x", "6") CLOCK("2.5") METRIC("m", "3.0") ONE("y", "<not supported>"));
+
+	ck_assert_int_eq(perfex("merge", "-j", a, b, c), 0);
+	ck_assert_str_eq(out, "{\"event\" : \"x\", \"unit\" : \"\", \"files\" : 2, \"sum\" : \"<not supported>\"}\n"
+			 "{\"event\" : \"task-clock\", \"unit\" : \"msec\", \"files\" : 2, \"sum\" : \"<not permitted>\"}\n"
+			 "{\"metric\" : \"m\", \"unit\" : \"u\", \"files\" : 2, \"mean\" : \"<no value>\"}\n"
+			 "{\"event\" : \"y\", \"unit\" : \"\", \"files\" : 1, \"sum\" : \"<not permitted>\"}\n");
+	ck_assert_int_eq(perfex("merge", "-x,", c, b, a), 0);
+	ck_assert_str_eq(out, "<not supported>,,x,2,,,,\n<not permitted>,msec,task-clock,2,,,,\n,u,m,2,<no value>,,,\n"
+			 "<not supported>,,y,1,,,,\n");
+	ck_assert_int_eq(perfex("merge", a, b, c), 0);
+	has(out, "     <not supported>                  -                  -                  -         -  x  # in 2 of 3 files\n");
+	has(out, "     <not permitted>                  -                  -                  -         -  task-clock: msec  # in 2 of 3 files\n");
+	has(out, "                   -         <no value>                  -                  -         -  m: u  # in 2 of 3 files\n");
+	/* in no file */
+	ck_assert_int_eq(perfex("merge", "-e", "x,task-clock", a, a), 0);
+	has(out, "  x  # in 0 of 2 files\n");
+	has(out, "               3.000              1.500 ");
+	/* A unit is known from the files that have a value. */
+	b = write_text("b", ONE("task-clock", "<not permitted>"));
+	a = write_text("c", ONE("task-clock", "3"));
+	c = write_text("d", CLOCK("3"));
+	ck_assert_int_eq(perfex("merge", "-e", "task-clock", b, c, a), 125);
+	is_message("'task-clock' in no unit, and others have it in msec, so there is no sum");
+	ck_assert_int_eq(perfex("merge", "-e", "task-clock", b, b), 0);
+	has(out, "  task-clock  # in 0 of 2 files\n");
+}
+END_TEST
+
 /* Ranks with directories of their own: the least and the largest count are of files of one name. */
 START_TEST(directories)
 {
@@ -405,6 +439,7 @@ int main(void)
 	tcase_add_test(t, too_much);
 	tcase_add_test(t, units);
 	tcase_add_test(t, merge);
+	tcase_add_test(t, refused_events);
 	tcase_add_test(t, directories);
 	tcase_add_loop_test(t, unlike_files, 0, (int)ARRAY_SIZE(unlike));
 	tcase_add_test(t, names);

@@ -16,10 +16,14 @@
 
 /* An event or a metric, over all files. */
 struct row {
-	const char *name, *unit;
+	const char *name;
+	const char *unit;	/* NULL: not known, as no file has had a value so far */
 	bool metric, whole;	/* whole: all counts are, and so is their sum */
 	unsigned int nrfiles;	/* in which it is */
-	unsigned int last;	/* of them, + 1 */
+	unsigned int nrvalues;	/* files with a value */
+	const char *instead;	/* in the first file without one; NULL: all have one */
+	unsigned int last;	/* of the files, + 1 */
+	bool lacks;		/* the last file has no value, or not of all CPUs or threads */
 	uint64_t counts;	/* of all files: if they are whole */
 	double value, values;	/* of the last file, and of all */
 	double least, most;
@@ -81,9 +85,12 @@ static struct row *find_row(struct rows *rows, const struct count_record *r, con
 	struct row_name *name = (struct row_name *)rows->names.items + i;
 	struct row *more = rows->row, *row;
 
-	if (i && name->row[r->metric]) {
+	if (i && unit && name->row[r->metric]) {
 		row = &rows->row[name->row[r->metric] - 1];
-		if (!strcmp(row->unit, r->unit))
+		/* perfex has no unit where it has not counted. */
+		if (r->counted && !row->unit)
+			row->unit = ((char **)rows->units.items)[unit];
+		if (!r->counted || !strcmp(row->unit, r->unit))
 			return row;
 		fail_with(e, "'%.200s' has '%.100s' in %.40s, and others have it in %.40s, so there is no sum",
 			  file, r->name, unit_of(r->unit), unit_of(row->unit));
@@ -105,8 +112,8 @@ static struct row *find_row(struct rows *rows, const struct count_record *r, con
 	more = &rows->row[rows->nr++];
 	name->row[r->metric] = rows->nr;
 	*more = (struct row){
-		.name = name->name, .unit = ((char **)rows->units.items)[unit], .metric = r->metric,
-		.whole = !r->metric,
+		.name = name->name, .unit = r->counted ? ((char **)rows->units.items)[unit] : NULL,
+		.metric = r->metric, .whole = !r->metric,
 	};
 	return more;
 }
@@ -119,9 +126,15 @@ static int add_record(struct row *row, const struct count_record *r, unsigned in
 		row->last = file + 1;
 		row->nrfiles++;
 		row->value = 0;
+		row->lacks = false;
 	} else if (r->metric) {
 		return fail_with(e, "'%.200s' has '%.100s' for several CPUs or threads, which cannot be added: leave metrics out by -e",
 				 name, r->name);
+	}
+	if (!r->counted) {
+		row->lacks = true;
+		row->instead = row->instead ? row->instead : r->instead;
+		return 0;
 	}
 	row->value += r->value;
 	row->whole = row->whole && r->whole;
@@ -138,14 +151,15 @@ static void end_file(struct rows *rows, unsigned int file, const char *name)
 	for (i = 0; i < rows->nr; i++) {
 		struct row *row = &rows->row[i];
 
-		if (row->last != file + 1)
+		if (row->last != file + 1 || row->lacks)
 			continue;
+		row->nrvalues++;
 		row->values += row->value;
-		if (row->nrfiles == 1 || row->value < row->least) {
+		if (row->nrvalues == 1 || row->value < row->least) {
 			row->least = row->value;
 			row->least_file = name;
 		}
-		if (row->nrfiles == 1 || row->value > row->most) {
+		if (row->nrvalues == 1 || row->value > row->most) {
 			row->most = row->value;
 			row->most_file = name;
 		}
@@ -172,8 +186,8 @@ static int add_records(struct rows *rows, const struct records *records, struct 
 					 name);
 		if (records_check_once(seen, r, name, e))
 			return -1;
-		/* Such a record may have no unit. */
-		if (!r->counted)
+		/* The run has failed, or was not counted: the user must know which file this is. */
+		if (!r->counted && !strcmp(r->instead, "<not counted>"))
 			return fail_with(e, "'%.200s' has no count of '%.100s', so there is no sum", name,
 					 r->name);
 		row = find_row(rows, r, name, e);
@@ -219,7 +233,7 @@ static int check_rows(const struct rows *rows, unsigned int nrfiles,
 
 static double mean_of(const struct row *row)
 {
-	return row->values / row->nrfiles;
+	return row->values / row->nrvalues;
 }
 
 /* In percent; negative: there is none. */
@@ -235,6 +249,15 @@ static const char *number(char *buf, size_t size, const struct row *row, double 
 {
 	snprintf(buf, size, fabs(value) >= WIDE_COUNT ? "%.9g" : row->metric || *row->unit ? "%.3f" : "%.0f", value);
 	return buf;
+}
+
+/* A sum, or a mean, over some of the files would be wrong. */
+static void print_text_instead(FILE *f, const struct row *row, unsigned int nrfiles)
+{
+	fprintf(f, "%20s %18s %18s %18s %9s  %s%s%s  # in %u of %u file%s\n",
+		row->metric ? "-" : row->instead, row->metric ? row->instead : "-", "-", "-", "-",
+		row->name, row->unit && *row->unit ? ": " : "", row->unit ? row->unit : "",
+		row->nrvalues, nrfiles, plural(nrfiles));
 }
 
 static void print_text(FILE *f, const struct row *row, const struct file_list *files)
@@ -260,15 +283,22 @@ static void print_text(FILE *f, const struct row *row, const struct file_list *f
 
 static void print_csv(FILE *f, const struct row *row, const char *sep)
 {
-	if (row->whole)
+	if (row->instead)
+		fputs(row->metric ? "" : row->instead, f);
+	else if (row->whole)
 		fprintf(f, "%" PRIu64, row->counts);
 	else if (!row->metric)
 		fprintf(f, "%.6f", row->values);
 	fputs(sep, f);
-	print_clean(f, sep, row->unit);
+	print_clean(f, sep, row->unit ? row->unit : "");
 	fputs(sep, f);
 	print_clean(f, sep, row->name);
-	fprintf(f, "%s%u%s%.6f%s%.6f%s%.6f%s", sep, row->nrfiles, sep, mean_of(row), sep, row->least, sep,
+	if (row->instead) {
+		fprintf(f, "%s%u%s%s%s%s%s\n", sep, row->nrvalues, sep,
+			row->metric ? row->instead : "", sep, sep, sep);
+		return;
+	}
+	fprintf(f, "%s%u%s%.6f%s%.6f%s%.6f%s", sep, row->nrvalues, sep, mean_of(row), sep, row->least, sep,
 		row->most, sep);
 	if (imbalance_of(row) >= 0)
 		fprintf(f, "%.2f", imbalance_of(row));
@@ -280,8 +310,12 @@ static void print_json(FILE *f, const struct row *row)
 	fprintf(f, "{\"%s\" : ", row->metric ? "metric" : "event");
 	json_string(f, row->name);
 	fputs(", \"unit\" : ", f);
-	json_string(f, row->unit);
-	fprintf(f, ", \"files\" : %u", row->nrfiles);
+	json_string(f, row->unit ? row->unit : "");
+	fprintf(f, ", \"files\" : %u", row->nrvalues);
+	if (row->instead) {
+		fprintf(f, ", \"%s\" : \"%s\"}\n", row->metric ? "mean" : "sum", row->instead);
+		return;
+	}
 	if (row->whole)
 		fprintf(f, ", \"sum\" : %" PRIu64, row->counts);
 	else if (!row->metric)
@@ -308,6 +342,8 @@ static void print_rows(FILE *f, const struct rows *rows, const struct file_list 
 			print_json(f, &rows->row[i]);
 		else if (show->style == STYLE_CSV)
 			print_csv(f, &rows->row[i], show->separator);
+		else if (rows->row[i].instead)
+			print_text_instead(f, &rows->row[i], files->nr);
 		else
 			print_text(f, &rows->row[i], files);
 	if (show->style == STYLE_TEXT)
