@@ -85,6 +85,8 @@ static int finish_help(struct options *o, struct error *e)
 	if (o->files.nr && !command)
 		return fail_with(e, "perfex has no command '%.80s': perfex --help shows those that there are",
 				 o->files.name[0]);
+	if (o->files.nr > 1)
+		return fail_with(e, "perfex help shows one command, and not also '%.80s'", o->files.name[1]);
 	if (!o->show.verbose)
 		return show_help(command, o->help_all);
 	buffer_output();

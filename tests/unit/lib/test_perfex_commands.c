@@ -113,6 +113,26 @@ static const struct {
 	{ { "stat", "-j", "-x,", "true" }, "-j and -x cannot be combined" },
 	{ { "stat", "-x,", "--json", "true" }, "-j and -x cannot be combined" },
 	{ { "merge", "-j", "-x,", "file" }, "-j and -x cannot be combined" },
+	/* options that change nothing beside each other */
+	{ { "stat", "-r2", "--table", "-j", "true" }, "--table prints lines below a table, and cannot be combined with -j or -x" },
+	{ { "stat", "-r2", "--table", "-x,", "true" }, "--table prints lines below a table" },
+	{ { "stat", "--summary", "true" }, "--summary is for -I: without it the sums are all that is printed" },
+	{ { "stat", "-x,", "-I9", "--no-csv-summary", "true" }, "--no-csv-summary is for --summary with -x" },
+	{ { "stat", "-I9", "--summary", "--no-csv-summary", "true" }, "--no-csv-summary is for --summary with -x" },
+	{ { "stat", "-U", "-K", "true" }, "-U and -K exclude each other: without them both modes are counted" },
+	{ { "stat", "-K", "-U", "true" }, "-U and -K exclude each other" },
+	{ { "stat", "-B", "-x,", "true" }, "-B prints commas in numbers, and cannot be combined with -j or -x" },
+	{ { "stat", "-j", "-B", "true" }, "-B prints commas in numbers" },
+	{ { "stat", "--wait=1", "--backend=perf", "true" }, "--wait waits for counters of the module, and cannot be combined with --backend=perf" },
+	{ { "record", "-c5", "-ecycles=7,branches=8", "true" }, "-c is for events without a period, and each of these has one" },
+	{ { "top", "-a", "-c5", "-ecycles=7" }, "-c is for events without a period" },
+	{ { "report", "--export=perf", "--no-inline" }, "--export=perf writes addresses, and cannot be combined with --no-inline" },
+	{ { "diff", "--symfs=/", "/dev/null", "/dev/null" }, "--symfs is for samples, whose programs it finds, and '/dev/null' has counts" },
+	{ { "self-test", "--checks=log", "each" }, "the checks are named twice, by --checks and without it" },
+	{ { "self-test", "--facts", "log" }, "--facts runs no checks, and names none" },
+	{ { "self-test", "--facts", "--report=x" }, "--report writes the results of checks, and cannot be combined with --facts or help" },
+	{ { "self-test", "help", "--report=x" }, "--report writes the results of checks" },
+	{ { "help", "stat", "record" }, "perfex help shows one command, and not also 'record'" },
 	{ { "report", "--percent-limit=x" }, "'x' is not a number of percent" },
 	{ { "report" }, "cannot read 'perfex.data': No such file or directory (perfex record writes it)" },
 	{ { "annotate" }, "perfex annotate needs the name of a function" },
@@ -164,6 +184,27 @@ START_TEST(stat_is_the_usual_command)
 }
 END_TEST
 
+/* The last one of two options that exclude each other decides, as in perf. */
+static const struct {
+	char *args[8];
+	bool commas;
+} last[] = {
+	{ { "stat", "-B", "--no-big-num", "-ecycles:u", "true" }, false },
+	{ { "stat", "--no-big-num", "-B", "-ecycles:u", "true" }, true },
+	{ { "stat", "-B", "--no-big-num", "-x,", "-ecycles:u", "true" }, false },
+	{ { "stat", "-K", "-K", "-ecycles", "true" }, true },
+};
+
+START_TEST(last_one_decides)
+{
+	char *argv[10] = { "perfex" };
+
+	memcpy(argv + 1, last[_i].args, sizeof(last[_i].args));
+	ck_assert_int_eq(finish(start(argv)), 0);
+	has(err, last[_i].commas ? "1,000,000" : "1000000");
+}
+END_TEST
+
 /* Old spellings, and the command that each is. */
 static const struct {
 	char *old[4], *new[4];
@@ -211,6 +252,7 @@ static Suite *suite(void)
 	tcase_add_test(t, help_with_all_options);
 	tcase_add_loop_test(t, refusals, 0, sizeof(refused) / sizeof(*refused));
 	tcase_add_test(t, stat_is_the_usual_command);
+	tcase_add_loop_test(t, last_one_decides, 0, sizeof(last) / sizeof(*last));
 	tcase_add_loop_test(t, old_spellings, 0, sizeof(aliases) / sizeof(*aliases));
 	return s;
 }

@@ -22,6 +22,7 @@ struct options {
 	struct record_options {
 		struct sample_spec sample;
 		const char *period;	/* of -c; NULL: not said */
+		bool period_used;	/* an event has it */
 		unsigned int max_stack;	/* return addresses in each sample; 0: not said */
 	} record;
 	struct reporting reporting;	/* see reporting_of() */

@@ -767,8 +767,8 @@ size_t text_length(const char *text);
 /* "1,234,567"; buf has THOUSANDS_LEN characters. */
 #define THOUSANDS_LEN	32
 char *thousands(char *buf, uint64_t n);
-/* Print no commas from now on. */
-void thousands_off(void);
+/* Print commas from now on, or none. */
+void thousands_use(bool commas);
 
 /* Return: the end of a word behind this number. */
 static inline const char *plural(uint64_t n)
@@ -839,6 +839,8 @@ struct stat_options {
 	bool sync;			/* write all files to disks before each run */
 	bool runs_auto;			/* as many runs as the events need */
 	bool strict;			/* one refused event refuses all */
+	char only_mode;			/* of events without one: 'u', 'k'; 0: both */
+	bool big_numbers;		/* commas in numbers are asked for */
 	unsigned int interval;		/* milliseconds; 0: none */
 	bool metric_only;		/* ratios and metrics, and no counts */
 	bool table;			/* of the elapsed times of all runs */

@@ -114,9 +114,9 @@ char *plain_text(char *buf, size_t size, const char *text)
 
 static bool plain_numbers;
 
-void thousands_off(void)
+void thousands_use(bool commas)
 {
-	plain_numbers = true;
+	plain_numbers = !commas;
 }
 
 char *thousands(char *buf, uint64_t n)

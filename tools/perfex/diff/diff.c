@@ -399,6 +399,9 @@ int diff_here(FILE *out, const char *const *files, const struct reporting *o, st
 	if (share != has_samples(files[1]))
 		return fail_with(e, "'%.200s' has samples, and '%.200s' has none: perfex diff compares two of one sort",
 				 files[!share], files[share]);
+	if (!share && o->symfs)
+		return fail_with(e, "--symfs is for samples, whose programs it finds, and '%.200s' has counts",
+				 files[0]);
 	for (file = 0; !err && file < 2; file++)
 		err = share ? read_shares(&d, o, file, e) : read_counts(&d, o, file, e);
 	if (!err)

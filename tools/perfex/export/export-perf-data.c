@@ -627,6 +627,8 @@ int export_perf_data(FILE *f, const struct reporting *o, struct error *e)
 
 	if (o->events.nr || o->targets.nr || o->comm)
 		return fail_with(e, "--export=perf writes all samples: perf report chooses among them, by --comm, --pid and --tid");
+	if (o->no_inline)
+		return fail_with(e, "--export=perf writes addresses, and cannot be combined with --no-inline: perf report has --no-inline, too");
 	if (isatty(fileno(f)))
 		return fail_with(e, "perf.data is no text: name a file for it (-o)");
 	in = records_open(&p, o->file, e);

@@ -89,6 +89,7 @@ static int add_events(struct options *o, const char *spec, struct error *e)
 	while (!err && (one = strsep(&rest, ","))) {
 		const char *period = o->record.period && !strchr(one, '=') ? o->record.period : NULL;
 
+		o->record.period_used |= !!period;
 		if (asprintf(&text, "%s%s%s", one, period ? "=" : "", period ? period : "") < 0)
 			err = fail_with(e, "out of memory");
 		if (!err)
@@ -109,6 +110,8 @@ static int choose_events(struct options *o, struct error *e)
 	for (i = 0; i < o->counting.events.nr; i++)
 		if (add_events(o, o->counting.events.spec[i], e))
 			return -1;
+	if (o->record.period && !o->record.period_used)
+		return fail_usage(e, o, "-c is for events without a period, and each of these has one");
 	return 0;
 }
 

@@ -70,6 +70,22 @@ static int set_no_children(struct parsing *p, const char *arg, struct error *e)
 	return 0;
 }
 
+static int set_no_graph(struct parsing *p, const char *arg, struct error *e)
+{
+	(void)arg;
+	(void)e;
+	p->o->reporting.callers = p->o->reporting.callees = false;
+	return 0;
+}
+
+static int set_inline(struct parsing *p, const char *arg, struct error *e)
+{
+	(void)arg;
+	(void)e;
+	p->o->reporting.no_inline = false;
+	return 0;
+}
+
 static int set_percent_limit(struct parsing *p, const char *arg, struct error *e)
 {
 	char *end;
@@ -134,7 +150,7 @@ static int set_graph(struct parsing *p, const char *arg, struct error *e)
 		p->next++;
 	}
 	if (arg && !strcmp(arg, "none"))
-		return 0;
+		return set_no_graph(p, NULL, e);
 	snprintf(words, sizeof(words), "%s", arg ? arg : "");
 	while (arg && (word = strsep(&rest, ",")))
 		if (set_graph_word(p, word, &order, e))
@@ -184,13 +200,13 @@ static const struct option_entry report_options[] = {
 	{ 'g', "call-graph", "[ORDER]", "a tree of calls: callee, as without ORDER: below functions their callers; caller: below functions what they called",
 	  set_graph, 0 },
 	{ 'G', "inverted", NULL, "as -g caller", set_inverted, 0 },
-	{ 0, "no-call-graph", NULL, NULL, set_nothing, 0 },
+	{ 0, "no-call-graph", NULL, NULL, set_no_graph, 0 },
 	{ 0, "callers", NULL, NULL, OPTION_FLAG(reporting.callers) },
 	{ 0, "callees", NULL, NULL, OPTION_FLAG(reporting.callees) },
 	{ 0, "percent-limit", "PERCENT", "leave out what has a smaller share", set_percent_limit, 0 },
 	{ 0, "no-inline", NULL, "count inlined code as that of the function that it is in",
 	  OPTION_FLAG(reporting.no_inline) },
-	{ 0, "inline", NULL, NULL, set_nothing, 0 },
+	{ 0, "inline", NULL, NULL, set_inline, 0 },
 	{ 0, "export", "FORMAT", "print samples for other programs: svg (a flame graph), folded, pprof, firefox, perf (perf.data)",
 	  OPTION_TEXT(reporting.export) },
 	{ 'v', "verbose", NULL, "print all rows", OPTION_FLAG(show.verbose) },
@@ -316,7 +332,7 @@ static const struct option_entry script_options[] = {
 	{ 'v', "verbose", NULL, NULL, set_nothing, 0 },
 	{ 0, "no-inline", NULL, "print inlined code as that of the function that it is in",
 	  OPTION_FLAG(reporting.no_inline) },
-	{ 0, "inline", NULL, NULL, set_nothing, 0 },
+	{ 0, "inline", NULL, NULL, set_inline, 0 },
 	{ 'o', "output", "FILE", "print to FILE", OPTION_TEXT(show.file) },
 	OPTIONS_END
 };

@@ -31,6 +31,8 @@ static int finish_self_test(struct options *o, struct error *e)
 	o->self_test = true;
 	if (*o->counting.command || o->files.nr > 1)
 		return fail_usage(e, o, "perfex self-test runs no command");
+	if (o->files.nr && o->checks)
+		return fail_usage(e, o, "the checks are named twice, by --checks and without it: name all of them in one list, with commas");
 	for (i = 0; i < o->files.nr; i++) {
 		o->checks = o->files.name[i];
 		if (!asks_for_help(o->checks) && self_test_parse(o->checks, e))
@@ -39,6 +41,10 @@ static int finish_self_test(struct options *o, struct error *e)
 	o->files.nr = 0;
 	if (o->report && !strcmp(o->report, "-"))
 		return fail_usage(e, o, "--report needs a file, which is on the disk before each check begins (-o - prints the results to standard output)");
+	if (o->facts && o->checks)
+		return fail_usage(e, o, "--facts runs no checks, and names none");
+	if ((o->facts || asks_for_help(o->checks)) && o->report)
+		return fail_usage(e, o, "--report writes the results of checks, and cannot be combined with --facts or help");
 	if ((o->facts || asks_for_help(o->checks)) && o->show.style != STYLE_TEXT)
 		return fail_usage(e, o, "-j prints the results of checks");
 	return 0;

@@ -33,18 +33,23 @@ static int set_null(struct parsing *p, const char *arg, struct error *e)
 
 static int set_mode(struct parsing *p, const char *arg, struct error *e)
 {
+	const char mode = (char)p->entry->value;
+
 	(void)arg;
-	(void)e;
-	events_only_in((char)p->entry->value);
+	if (p->o->stat.only_mode && p->o->stat.only_mode != mode)
+		return fail_usage(e, p->o, "-U and -K exclude each other: without them both modes are counted");
+	p->o->stat.only_mode = mode;
+	events_only_in(mode);
 	return 0;
 }
 
-static int set_plain_numbers(struct parsing *p, const char *arg, struct error *e)
+/* The last one decides, as in perf. */
+static int set_big_numbers(struct parsing *p, const char *arg, struct error *e)
 {
-	(void)p;
 	(void)arg;
 	(void)e;
-	thousands_off();
+	p->o->stat.big_numbers = p->entry->value;
+	thousands_use(p->entry->value);
 	return 0;
 }
 
@@ -88,8 +93,8 @@ static const struct option_entry stat_options[] = {
 	{ 0, "metric-only", NULL, "print a line of metrics and ratios, and no counts", OPTION_FLAG(stat.metric_only) },
 	{ 0, "topdown", NULL, NULL, set_topdown, 0 },
 	{ 'n', "null", NULL, NULL, set_null, 0 },
-	{ 'B', "big-num", NULL, NULL, set_nothing, 0 },
-	{ 0, "no-big-num", NULL, "print no commas in numbers", set_plain_numbers, 0 },
+	{ 'B', "big-num", NULL, NULL, set_big_numbers, true },
+	{ 0, "no-big-num", NULL, "print no commas in numbers", set_big_numbers, false },
 	{ 'I', "interval", "MS", "print what was counted in each MS milliseconds", set_interval, 0 },
 	{ 0, "interval-print", "MS", NULL, set_interval, 0 },
 	{ 0, "summary", NULL, "with -I, also print the sums at the end", OPTION_FLAG(stat.summary) },
@@ -160,6 +165,24 @@ static int choose_prometheus(struct options *o, struct error *e)
 	return 0;
 }
 
+/* Options that would change nothing beside the others. */
+static int check_shown(const struct options *o, struct error *e)
+{
+	const struct stat_options *s = &o->stat;
+
+	if (s->table && s->repeat < 2)
+		return fail_usage(e, o, "--table is for -r, which runs a command several times");
+	if (s->table && o->show.style != STYLE_TEXT)
+		return fail_usage(e, o, "--table prints lines below a table, and cannot be combined with -j or -x");
+	if (s->summary && !s->interval)
+		return fail_usage(e, o, "--summary is for -I: without it the sums are all that is printed");
+	if (s->plain_summary && (!s->summary || o->show.style != STYLE_CSV))
+		return fail_usage(e, o, "--no-csv-summary is for --summary with -x");
+	if (s->big_numbers && o->show.style != STYLE_TEXT)
+		return fail_usage(e, o, "-B prints commas in numbers, and cannot be combined with -j or -x");
+	return 0;
+}
+
 static int finish_stat(struct options *o, struct error *e)
 {
 	if (o->stat.prometheus && choose_prometheus(o, e))
@@ -170,11 +193,9 @@ static int finish_stat(struct options *o, struct error *e)
 		return fail_usage(e, o, "-r and --runs are for a command that is counted");
 	if ((o->stat.repeat > 1 || o->stat.runs_auto) && o->stat.interval)
 		return fail_usage(e, o, "-I goes neither with -r nor with --runs");
-	if (o->stat.table && o->stat.repeat < 2)
-		return fail_usage(e, o, "--table is for -r, which runs a command several times");
 	if (!o->counting.targets.nr && o->stat.per_thread)
 		return fail_usage(e, o, "--per-thread is for -p and -t");
-	return 0;
+	return check_shown(o, e);
 }
 
 static int run_stat(const struct options *o, struct output *output, FILE *out, struct error *e)
