@@ -12,10 +12,11 @@
 static void read_metrics(const char *text, FILE *out)
 {
 	static char *const any[] = { NULL };
+	unsigned int nrhidden = 0;
 	struct error e;
 
 	if (!metrics_parse(text, "table", &e))
-		metrics_list(out, any, true, false, &fake.info);
+		metrics_list(out, any, true, false, &fake.info, &nrhidden);
 	metrics_forget();
 }
 

@@ -976,7 +976,7 @@ START_TEST(list_of_countable_events)
 	fake.info.fixed_mask = 0;
 	fake.info.arch_events &= ~VPERFCTR_EVENT_CACHE_MISSES;
 	ck_assert_int_eq(perfex("list", "UNHALTED_REFERENCE_CYCLES"), 125);
-	is_message("this processor can count no event that has 'UNHALTED_REFERENCE_CYCLES' in its name or description: "
+	is_message("this processor can count nothing that has 'UNHALTED_REFERENCE_CYCLES' in its name or description: "
 		   "perfex list -v shows 1 that other processors count");
 	ck_assert_int_eq(perfex("-v", "list", "UNHALTED_REFERENCE_CYCLES"), 0);
 	has(out, "UNHALTED_REFERENCE_CYCLES                 none\n");
@@ -986,6 +986,42 @@ START_TEST(list_of_countable_events)
 	ck_assert_int_eq(perfex("list", "last-level"), 0);
 	has(out, "cache-references ");
 	has_not(out, "cache-misses ");
+}
+END_TEST
+
+/* Where nothing can be counted, a line says why there is no metric, and no generic event. */
+START_TEST(list_without_counters)
+{
+	static const struct { char *word; const char *what; } sorts[] = {
+		{ "metric", "no metric" }, { "metricgroups", "no metric" }, { "hw", "no generic event" },
+	};
+	char line[256];
+	size_t i;
+
+	/* counters, but none for these */
+	fake.info.pmc_mask = 0xf0;
+	fake.info.fixed_mask = 0;
+	fake.info.arch_events = 0;
+	setenv("XDG_CONFIG_HOME", dir, 1);
+	for (i = 0; i < ARRAY_SIZE(sorts); i++) {
+		ck_assert_int_eq(perfex("list", sorts[i].word), 125);
+		snprintf(line, sizeof(line), "perfex: %s can be counted here, as the counters of this processor do not count what it needs: perfex list -v %s shows ",
+			 sorts[i].what, sorts[i].word);
+		is_message(line);
+	}
+	fake.info.pmc_mask = 0;
+	fake.info.nrctrs = 0;
+	for (i = 0; i < ARRAY_SIZE(sorts); i++) {
+		ck_assert_int_eq(perfex("list", sorts[i].word), 125);
+		snprintf(line, sizeof(line), "perfex: %s can be counted here, as there are no counters, as in many virtual machines: perfex list -v %s shows ",
+			 sorts[i].what, sorts[i].word);
+		is_message(line);
+		ck_assert_int_eq(perfex("list", "-v", sorts[i].word), 0);
+	}
+	ck_assert_int_eq(perfex("list", "ipc"), 125);
+	is_message("nothing that has 'ipc' in its name or description can be counted here, as there are no counters, as in many virtual machines: perfex list -v shows 1");
+	ck_assert_int_eq(perfex("list", "no-such-word"), 125);
+	is_message("no event has 'no-such-word' in its name or description");
 }
 END_TEST
 
@@ -2138,6 +2174,7 @@ static Suite *suite(void)
 	tcase_add_loop_test(t, events_of_other_units, 0, ARRAY_SIZE(other_units));
 	tcase_add_test(t, list_of_events);
 	tcase_add_test(t, list_of_countable_events);
+	tcase_add_test(t, list_without_counters);
 	tcase_add_loop_test(t, failing_calls, 0, ARRAY_SIZE(failures));
 	tcase_add_test(t, failing_read);
 	tcase_add_test(t, command_gains_privileges);

@@ -845,15 +845,18 @@ static bool has_counters(const struct metric_def *def, const struct vperfctr_inf
 }
 
 unsigned int metrics_list(FILE *f, char *const *words, bool verbose, bool bold,
-			  const struct vperfctr_info *info)
+			  const struct vperfctr_info *info, unsigned int *nrhidden)
 {
 	const struct metric_def *def;
 	unsigned int nr = 0;
 
 	for (def = first_def; def; def = def->next) {
-		if (!is_for_all(def, info, 1) || !is_first(def, info, 1) || !has_words(def, words) ||
-		    ((def->refusal || !has_counters(def, info)) && !verbose))
+		if (!is_for_all(def, info, 1) || !is_first(def, info, 1) || !has_words(def, words))
 			continue;
+		if ((def->refusal || !has_counters(def, info)) && !verbose) {
+			++*nrhidden;
+			continue;
+		}
 		fprintf(f, "%s-M %-37s%s  %s\n", bold ? "\033[1m" : "", def->name,
 			bold ? "\033[m" : "", def->unit ? def->unit : "");
 		if (def->text)

@@ -61,9 +61,10 @@ bool metric_value(const struct metric *metric, const struct events *events,
 
 /*
  * Print the metrics of this processor whose names, units or descriptions have each of these
- * words.  Return: their number.
+ * words.  Without `verbose`, those that cannot be counted here are added to *nrhidden instead.
+ * Return: how many were printed
  */
 unsigned int metrics_list(FILE *f, char *const *words, bool verbose, bool bold,
-			  const struct vperfctr_info *info);
+			  const struct vperfctr_info *info, unsigned int *nrhidden);
 
 #endif /* PERFEX_METRICS_H */

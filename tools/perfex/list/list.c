@@ -20,7 +20,8 @@ struct listing {
 	bool all;		/* also events that cannot be counted */
 	bool bold;		/* names, on a terminal */
 	unsigned int nr;	/* found */
-	unsigned int nrhidden;
+	unsigned int nrhidden;	/* not printed, as they cannot be counted here */
+	bool counters;		/* a kind of CPUs has some */
 };
 
 /* Return: "fixed 0, general 0-3", or "unknown, of general 0-3"; allocated. */
@@ -106,6 +107,7 @@ static void list_kind(const struct vperfctr_info *info, struct listing *l)
 	const char *description;
 	unsigned int i;
 
+	l->counters |= info->pmc_mask || info->fixed_mask;
 	if (info->nrkinds > 1) {
 		fprintf(l->f, "%son CPUs ", l->nr ? "\n" : "");
 		print_kind_cpus(l->f, info->kind);
@@ -117,7 +119,21 @@ static void list_kind(const struct vperfctr_info *info, struct listing *l)
 	for (i = 0; (description = events_time(i, &event)); i++)
 		print_event(&event, description, l);
 	if (l->sort == SORT_ANY || l->sort == SORT_METRICS)
-		l->nr += metrics_list(l->f, l->words, l->all, l->bold, info);
+		l->nr += metrics_list(l->f, l->words, l->all, l->bold, info, &l->nrhidden);
+}
+
+/* A word such as "metric" asks for all of a sort, and there are none. */
+static int fail_no_sort(struct error *e, const struct listing *l)
+{
+	const char *what = l->sort == SORT_GENERIC ? "generic event" :
+			   l->sort == SORT_SOFTWARE ? "event of the kernel" : "metric";
+
+	if (!l->nrhidden)
+		return fail_with(e, "there is no %s for this processor", what);
+	return fail_with(e, "no %s can be counted here, as %s: perfex list -v %s shows %u", what,
+			 l->counters ? "the counters of this processor do not count what it needs" :
+				       "there are no counters, as in many virtual machines",
+			 l->asked[0], l->nrhidden);
 }
 
 static int fail_no_event(struct error *e, const struct listing *l)
@@ -131,8 +147,11 @@ static int fail_no_event(struct error *e, const struct listing *l)
 					i ? " and " : "", l->asked[i]);
 		tracepoint |= !!strchr(l->asked[i], ':');
 	}
+	if (l->nrhidden && !l->counters)
+		return fail_with(e, "nothing that has %s in its name or description can be counted here, as there are no counters, as in many virtual machines: perfex list -v shows %u",
+				 words, l->nrhidden);
 	if (l->nrhidden)
-		return fail_with(e, "this processor can count no event that has %s in its name or description: perfex list -v shows %u that other processors count",
+		return fail_with(e, "this processor can count nothing that has %s in its name or description: perfex list -v shows %u that other processors count",
 				 words, l->nrhidden);
 	return fail_with(e, "no event has %s in its name or description%s", words,
 			 tracepoint ? ": perf list shows tracepoints" : "");
@@ -216,7 +235,7 @@ static int list_words(struct listing *l, const char *kind, struct error *e)
 	if (!any)
 		return fail_no_kind(e, kind);
 	if (!l->nr)
-		return fail_no_event(e, l);
+		return l->sort == SORT_ANY ? fail_no_event(e, l) : fail_no_sort(e, l);
 	return 0;
 }
 
