@@ -817,6 +817,24 @@ START_TEST(duration_of_intervals)
 END_TEST
 
 /* The mean of several runs, and its deviation. */
+/* The clock's ratio is of the interval's own time, which is not that of -I. */
+START_TEST(clock_in_intervals)
+{
+	double clock, duration, ratio;
+	unsigned int nr = 0;
+	char *line = err;
+
+	fake.info.soft = 0x1f;
+	ck_assert_int_eq(perfex("stat", "-I", "40", "-x,", "-e", "task-clock,duration_time", "sleep", "0.1"), 0);
+	for (; *line; line = strchr(strchr(line, '\n') + 1, '\n') + 1, nr++) {
+		ck_assert_msg(sscanf(line, "%*f,%lf,msec,task-clock,%*u,100.00,%lf,CPUs utilized\n"
+				     "%*f,%lf,ns,duration_time", &clock, &ratio, &duration) == 3, "%s", err);
+		ck_assert_double_eq_tol(ratio, clock * 1e6 / duration, 0.0051);
+	}
+	ck_assert_uint_ge(nr, 2);
+}
+END_TEST
+
 START_TEST(duration_of_runs)
 {
 	double mean;
@@ -847,6 +865,7 @@ static Suite *suite(void)
 	tcase_add_test(t, diff_of_perf_data);
 	tcase_add_loop_test(t, diff_of_parts, 0, (int)ARRAY_SIZE(part_fields));
 	tcase_add_test(t, duration_of_intervals);
+	tcase_add_test(t, clock_in_intervals);
 	tcase_add_test(t, duration_of_runs);
 	suite_add_tcase(s, t);
 	return s;

@@ -1417,6 +1417,49 @@ START_TEST(per_thread_records)
 }
 END_TEST
 
+/* The task clock is compared with the time of its interval, which is each part's own. */
+START_TEST(clock_of_intervals)
+{
+	struct sums sums = { .soft = { 250000000, [SOFT_ELAPSED] = 500000000 } };
+	struct part parts[] = {
+		{ .field = "cpu", .label = "CPU0", .nrcpus = 1, .sums = sums },
+		{ .field = "cpu", .label = "CPU1", .nrcpus = 1, .sums = { .soft = { 125000000 } } },
+	};
+
+	parts[1].sums.soft[SOFT_ELAPSED] = sums.soft[SOFT_ELAPSED];
+	info.soft = 0x1f;
+	events_parse(&events, "task-clock", &info, &error);
+	printing = (struct printing){
+		.events = &events, .info = &info, .separator = ",", .intervals = true,
+		.f = fmemopen(printed, sizeof(printed), "w"),
+	};
+	print_interval(&printing, 1.25, &sums, NULL);
+	printing.metric_only = true;
+	print_interval_head(&printing);
+	print_interval(&printing, 1.25, &sums, NULL);
+	printing.metric_only = false;
+	printing.style = STYLE_CSV;
+	print_interval(&printing, 1.25, &sums, NULL);
+	printing.split = SPLIT_CPU;
+	printing.nrparts = 2;
+	print_interval(&printing, 1.25, &sums, parts);
+	/* A gate has left all of it out. */
+	printing.split = SPLIT_NOT;
+	sums.soft[0] = sums.soft[SOFT_ELAPSED] = 0;
+	print_interval(&printing, 1.5, &sums, NULL);
+	fclose(printing.f);
+	ck_assert_str_eq(printed,
+		"     1.250000000          250.000000  msec task-clock       # 0.500 CPUs utilized\n"
+		"#           time      CPUs utilized\n"
+		"     1.250000000              0.500\n"
+		"1.250000000,250.000000,msec,task-clock,0,100.00,0.50,CPUs utilized\n"
+		"1.250000000,CPU0,250.000000,msec,task-clock,0,100.00,0.50,CPUs utilized\n"
+		"1.250000000,CPU1,125.000000,msec,task-clock,0,100.00,0.25,CPUs utilized\n"
+		"1.500000000,0.000000,msec,task-clock,0,100.00,,\n");
+	memset(&printing, 0, sizeof(printing));
+}
+END_TEST
+
 START_TEST(interval_records)
 {
 	struct sums sums = { .tsc = 2000, .pmc = { 30, 20 } };
@@ -1760,6 +1803,7 @@ static Suite *suite(void)
 	tcase_add_test(t, csv_records);
 	tcase_add_test(t, json_records);
 	tcase_add_test(t, per_thread_records);
+	tcase_add_test(t, clock_of_intervals);
 	tcase_add_test(t, interval_records);
 	tcase_add_test(t, table_notes);
 	tcase_add_test(t, incomplete_counts);

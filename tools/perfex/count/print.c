@@ -833,7 +833,7 @@ static bool event_column(struct column *c, const struct printing *p, const struc
 
 	if (has_metrics(p) && i >= p->events->asked)
 		return false;
-	if ((clock && p->intervals) || (!clock && !ratio && !cycles) || (cycles && p->nrgroups > 1))
+	if ((!clock && !ratio && !cycles) || (cycles && p->nrgroups > 1))
 		return false;
 	snprintf(c->name, sizeof(c->name), strpbrk(event->name, ":@") ? "%s (%.60s)" : "%s", unit, event->name);
 	if (sums)
@@ -1019,27 +1019,29 @@ void print_interval_head(const struct printing *p)
 void print_interval(const struct printing *p, double at, const struct sums *sums,
 		    const struct part *parts)
 {
+	/* Without the time that a gate has left out. */
+	const double elapsed = sums ? (double)sums->soft[SOFT_ELAPSED] / 1e9 : 0;
 	char prefix[32];
 	struct table t;
 
 	if (p->metric_only) {
-		print_column_values(p, at, parts, p->nrparts, sums, 0);
+		print_column_values(p, at, parts, p->nrparts, sums, elapsed);
 		return;
 	}
 	if (p->style != STYLE_TEXT && has_places(p)) {
-		print_parts_records(p, at, parts, p->nrparts, sums, 0);
+		print_parts_records(p, at, parts, p->nrparts, sums, elapsed);
 		return;
 	}
 	if (p->style != STYLE_TEXT) {
-		print_records(p, at, NULL, NULL, sums, 0);
+		print_records(p, at, NULL, NULL, sums, elapsed);
 		return;
 	}
 	snprintf(prefix, sizeof(prefix), "%*.9f%s", TIME_WIDTH, at, has_places(p) ? " " : "");
 	t = make_table(p, prefix);
 	if (has_places(p))
-		print_split(&t, parts, sums, 0);
+		print_split(&t, parts, sums, elapsed);
 	else if (p->events->nr)
-		print_counts(&t, sums, 0);
+		print_counts(&t, sums, elapsed);
 	else
 		print_thread_time(&t, sums, 0);
 	if (!has_places(p))
