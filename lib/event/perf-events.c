@@ -215,6 +215,40 @@ static int check_place(const struct vperfctr_perf_place *place, const struct vpe
 	return 0;
 }
 
+/* True if perf_event has this CPU now.  A CPU that it may not count is one. */
+static bool has_cpu(pid_t tid, int cpu)
+{
+	static const struct __vperfctr_perf_event dummy = {
+		.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY, .user = 1,
+	};
+	const pid_t thread = tid < 0 ? tid : 0;
+	const struct vperfctr_perf_place place = {
+		.tid = &thread, .cpu = &cpu, .nrtids = 1, .nrcpus = 1,
+	};
+	struct vperfctr *v;
+	int err = __vperfctr_open_perf_at(&v, &dummy, 1, &place, sizeof(place), VPERFCTR_PERF_STOPPED);
+
+	vperfctr_close(v);
+	return err != -EINVAL && err != -ENODEV;
+}
+
+/*
+ * perf_event_open(2) has the same errors for a CPU that does not exist, or is offline, as for events
+ * that do not exist, or fit: find out which it is.
+ */
+static int explain_at(int err, const char *names, const struct vperfctr_perf_place *place,
+		      struct vperfctr_why *why)
+{
+	unsigned int i;
+
+	for (i = 0; i < place->nrcpus && (err == -EINVAL || err == -ENODEV); i++)
+		if (place->cpu[i] >= 0 && !has_cpu(place->tid[0], place->cpu[i]))
+			return __vperfctr_refuse(why, -ENXIO,
+						 "there is no CPU %d, or it is offline: /sys/devices/system/cpu/online has those that there are",
+						 place->cpu[i]);
+	return explain(err, names, why);
+}
+
 /* True if the handle is like that of vperfctr_count(). */
 static bool is_own_thread(const struct vperfctr_perf_place *place)
 {
@@ -263,7 +297,7 @@ int vperfctr_perf_open_at_sized(struct vperfctr **v, const char *names,
 	else
 		err = __vperfctr_open_perf_at(v, perf, nr, place, sizeof(*place),
 					      flags & ~VPERFCTR_PERF_RAW);
-	return err && !(flags & VPERFCTR_PERF_RAW) ? explain(err, names, why) : err;
+	return err && !(flags & VPERFCTR_PERF_RAW) ? explain_at(err, names, place, why) : err;
 }
 
 int vperfctr_perf_open(struct vperfctr **v, const char *names, pid_t tid, unsigned int flags,

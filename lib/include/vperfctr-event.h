@@ -324,6 +324,7 @@ int vperfctr_perf_open(struct vperfctr **v, const char *names, pid_t tid, unsign
  *	-EINVAL	(also) the lists of threads and CPUs are not valid; or attributes of samples are
  *		missing, or lack their size; or a software event other than task-clock is to make
  *		samples; or size is below that of version 0.1.0
+ *	-ENXIO	there is no such CPU, or it is offline
  *	-E2BIG	*place, or the attributes of samples, have fields that are not zero and that this
  *		library does not know
  *	any of vperfctr_perf_open()

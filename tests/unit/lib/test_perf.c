@@ -39,6 +39,8 @@ static struct {
 	bool clock;			/* times are made from the TSC */
 	bool lost;			/* the pinned group has lost its counters */
 	int offline;			/* a CPU that has gone offline; 0: none */
+	int missing;			/* a CPU that perf_event does not have; 0: none */
+	int fail_missing;		/* what it says of that */
 	uint64_t enabled, running, value[MAX_EVENTS];
 	unsigned int enables, disables, reads;
 	bool user_reads;		/* events have counters that user mode may read */
@@ -67,16 +69,24 @@ static long refuse(int err)
 	return -1;
 }
 
+static bool is_dummy(const struct perf_event_attr *attr)
+{
+	return attr->type == PERF_TYPE_SOFTWARE && attr->config == PERF_COUNT_SW_DUMMY;
+}
+
 static long open_event(const struct perf_event_attr *attr, pid_t tid, int cpu, int group)
 {
 	int fd;
 
 	if (!attr->exclude_kernel && k.forbid_kernel)
 		return refuse(EACCES);
+	if (k.missing && cpu == k.missing)
+		return refuse(k.fail_missing);
 	/* The library asks only whether it may, or for the clock. */
 	if (!attr->read_format)
 		return memfd_create("fake-perf-other", 0);
-	if (k.fail && k.nr == k.fail_at)
+	/* A dummy is no event of the processor: it cannot lack a counter. */
+	if (k.fail && k.nr == k.fail_at && !is_dummy(attr))
 		return refuse(k.fail);
 	fd = memfd_create(LEADER_NAME, 0);
 	k.attr[k.nr] = *attr;
@@ -976,6 +986,43 @@ START_TEST(offline_cpu)
 }
 END_TEST
 
+/* A CPU that does not exist, or is offline from the start, is no event that does not exist. */
+START_TEST(no_such_cpu)
+{
+	static const char *const names[] = { "instructions", "page-faults", "instructions,cycles" };
+	static const int errors_of_cpu[] = { EINVAL, ENODEV };
+	static const int cpu[] = { 1, 999 };
+	const pid_t tid = _i & 1 ? -1 : 70;
+	const struct vperfctr_perf_place place = { .tid = &tid, .cpu = cpu, .nrtids = 1, .nrcpus = 2 };
+	struct vperfctr *v = (struct vperfctr *)1;
+	size_t i;
+
+	k.missing = 999;
+	k.fail_missing = errors_of_cpu[_i / 2];
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		k.nr = 0;
+		ck_assert_int_eq(vperfctr_perf_open_at(&v, names[i], &place, 0, &why), -ENXIO);
+		ck_assert_ptr_null(v);
+		ck_assert_str_eq(why.text, "there is no CPU 999, or it is offline: /sys/devices/system/cpu/online has those that there are");
+		k.nr = 0;
+		ck_assert_int_eq(vperfctr_perf_open_at(&v, names[i], &place, 0, NULL), -ENXIO);
+		k.nr = 0;
+		ck_assert_int_eq(vperfctr_perf_open_at(&v, names[i], &place, VPERFCTR_PERF_RAW, &why),
+				 -k.fail_missing);
+	}
+	/* The CPUs are there, and the events are not. */
+	k.missing = 0;
+	k.nr = 0;
+	k.fail_at = 0;
+	k.fail = EINVAL;
+	ck_assert_int_eq(vperfctr_perf_open_at(&v, "instructions", &place, 0, &why), -ENOSPC);
+	ck_assert_ptr_nonnull(strstr(why.text, "not enough counters"));
+	k.nr = 0;
+	k.fail = ENOENT;
+	ck_assert_int_eq(vperfctr_perf_open_at(&v, "instructions", &place, 0, &why), -ENODEV);
+}
+END_TEST
+
 /* Each CPU's counts are those since the last reset that succeeded, as the sums of all are. */
 START_TEST(reset_of_cpus)
 {
@@ -1472,6 +1519,7 @@ int main(void)
 	tcase_add_test(t, reset_in_handler);
 	tcase_add_test(t, reset_of_cpus_in_handler);
 	tcase_add_loop_test(t, offline_cpu, 0, 3);
+	tcase_add_loop_test(t, no_such_cpu, 0, 4);
 	tcase_add_loop_test(t, bad_places, 0, 10);
 	tcase_add_test(t, newer_samples);
 	tcase_add_test(t, owner);
