@@ -325,6 +325,52 @@ START_TEST(interrupted)
 }
 END_TEST
 
+/* Wait until a file of the test's directory has a text. */
+static void await_text(const char *name, const char *what)
+{
+	int i;
+
+	for (i = 0; i < 3000; i++, usleep(10000)) {
+		slurp(name, text, sizeof(text));
+		if (strstr(text, what))
+			return;
+	}
+	ck_abort_msg("no '%s' in '%s'", what, name);
+}
+
+static bool has_nameless_files(void)
+{
+	int fd = open(dir, O_RDWR | O_TMPFILE, 0600);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+/* SIGKILL leaves an existing file as it was, and no other one: of counts until they are there. */
+START_TEST(killed)
+{
+	const bool intervals = _i;
+	pid_t pid, command;
+	int wstatus;
+
+	if (!has_nameless_files())
+		return;
+	write_text("file", OLD);
+	pid = start(ARGV("-x,", "-ecycles:u", intervals ? "-I60000" : "-r2", "-o", (char *)in_dir("file"),
+			 "sh", "-c", "echo $$ is it; exec sleep 600"));
+	await_text("out", " is it\n");
+	command = atoi(text);
+	is_clean();
+	kill(pid, SIGKILL);
+	ck_assert_int_eq(waitpid(pid, &wstatus, 0), pid);
+	kill(command, SIGKILL);
+	ck_assert(WIFSIGNALED(wstatus) && WTERMSIG(wstatus) == SIGKILL);
+	is_old("file");
+	is_clean();
+}
+END_TEST
+
 /* A file that is read is not replaced. */
 START_TEST(input_as_output)
 {
@@ -513,14 +559,24 @@ START_TEST(temporary_names)
 	char first[32];
 	struct output o;
 	struct error e;
+	struct stat st;
 
 	write_text("file", OLD);
 	ck_assert_int_eq(output_open(&o, in_dir("file"), 0, &e), 0);
 	ck_assert_int_eq(o.way, OUTPUT_RENAME);
-	strcpy(first, o.temp);
-	ck_assert_uint_eq(status_of(first).st_mode & 07777, status_of("file").st_mode & 07777);
+	ck_assert_int_eq(fstat(fileno(o.f), &st), 0);
+	ck_assert_uint_eq(st.st_mode & 07777, status_of("file").st_mode & 07777);
+	if (has_nameless_files()) {
+		ck_assert_uint_eq(st.st_nlink, 0);
+		is_clean();
+	}
 	ck_assert_int_eq(output_close(&o, false), 0);
+	is_old("file");
 	is_clean();
+	ck_assert_int_eq(output_open(&o, in_dir("file"), OUTPUT_PRIVATE, &e), 0);
+	strcpy(first, o.temp);
+	ck_assert_uint_eq(strlen(first), strlen(".perfex-") + 16);
+	ck_assert_int_eq(output_close(&o, false), 0);
 	ck_assert_int_eq(output_open(&o, in_dir("file"), OUTPUT_PRIVATE, &e), 0);
 	ck_assert_str_ne(first, o.temp);
 	ck_assert_uint_eq(status_of(o.temp).st_mode & 07777, 0600);
@@ -556,6 +612,7 @@ static Suite *suite(void)
 	tcase_add_test(t, failing_plot);
 	tcase_add_loop_test(t, no_room, 0, ARRAY_SIZE(full));
 	tcase_add_test(t, interrupted);
+	tcase_add_loop_test(t, killed, 0, 2);
 	tcase_add_loop_test(t, dash, 0, ARRAY_SIZE(full));
 	tcase_add_test(t, dash_of_stat);
 	tcase_add_test(t, input_as_output);

@@ -140,19 +140,81 @@ int output_make_new(struct output *out)
 	return fd;
 }
 
+#define NAME_TRIES	10
+
+/* Choose a random name, which other users cannot prepare. */
+static bool choose_temp_name(struct output *out)
+{
+	uint64_t number;
+
+	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
+		return false;
+	snprintf(out->temp, sizeof(out->temp), ".perfex-%016" PRIx64, number);
+	return true;
+}
+
+/* By this name the kernel finds an open file that has no other one. */
+static const char *name_of_descriptor(char *buf, size_t size, int fd)
+{
+	snprintf(buf, size, "/proc/self/fd/%d", fd);
+	return buf;
+}
+
+/*
+ * Make a file that has no name until it is published, so that nothing of it is left if perfex is
+ * killed.
+ * Return: a descriptor; -1: there are no such files here, or they cannot get a name
+ */
+static int make_nameless(const struct output *out, mode_t mode)
+{
+	int fd = openat(out->dir, ".", O_RDWR | O_TMPFILE | O_CLOEXEC, mode);
+	char name[64];
+
+	if (fd >= 0 && (access(name_of_descriptor(name, sizeof(name), fd), F_OK) || !take_rights(out, fd))) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+/* Give that file a name.  A link cannot replace another file, but the rename after it can. */
+static int link_temp(struct output *out)
+{
+	const int fd = fileno(out->f);
+	int err = EEXIST, tries;
+	struct stat st;
+	char name[64];
+
+	for (tries = 0; err == EEXIST && tries < NAME_TRIES; tries++) {
+		if (!choose_temp_name(out))
+			err = errno;
+		else if (linkat(AT_FDCWD, name_of_descriptor(name, sizeof(name), fd), out->dir, out->temp,
+				AT_SYMLINK_FOLLOW))
+			err = errno;
+		else
+			err = 0;
+	}
+	if (err)
+		out->temp[0] = '\0';
+	else if (!fstat(fd, &st))
+		note_unfinished(out, out->temp, &st);
+	return err;
+}
+
 int output_make_temp(struct output *out)
 {
-	const bool open_to_all = out->target < 0 && !(out->flags & OUTPUT_PRIVATE);
-	uint64_t number;
+	const mode_t mode = out->target < 0 && !(out->flags & OUTPUT_PRIVATE) ? 0666 : 0600;
 	struct stat st;
 	int fd, tries;
 
-	for (tries = 0; tries < 10; tries++) {
-		if (getrandom(&number, sizeof(number), 0) != sizeof(number))
+	/* Samples have a name: perfex report reads those of a recorder that was killed. */
+	fd = out->flags & OUTPUT_PRIVATE ? -1 : make_nameless(out, mode);
+	if (fd >= 0)
+		return fd;
+	for (tries = 0; tries < NAME_TRIES; tries++) {
+		if (!choose_temp_name(out))
 			return -1;
-		snprintf(out->temp, sizeof(out->temp), ".perfex-%016" PRIx64, number);
-		fd = openat(out->dir, out->temp, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-			    open_to_all ? 0666 : 0600);
+		fd = openat(out->dir, out->temp, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
 		if (fd < 0 && errno == EEXIST)
 			continue;
 		if (fd >= 0 && !fstat(fd, &st))
@@ -188,6 +250,10 @@ static void keep_old(const struct output *out)
 
 int output_rename(struct output *out)
 {
+	const int err = *out->temp ? 0 : link_temp(out);
+
+	if (err)
+		return err;
 	if (out->flags & OUTPUT_KEEP_OLD && out->target >= 0)
 		keep_old(out);
 	if (renameat(out->dir, out->temp, out->dir, out->base))

@@ -299,7 +299,7 @@ bool output_keep_new(struct output *out)
 
 	if (out->published)
 		return true;
-	if (out->way == OUTPUT_COPY)
+	if (out->way == OUTPUT_COPY || (out->way == OUTPUT_RENAME && !*out->temp))
 		return false;
 	if (out->way == OUTPUT_RENAME) {
 		snprintf(link, sizeof(link), "/proc/self/fd/%d", out->dir);

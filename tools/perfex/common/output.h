@@ -38,7 +38,7 @@ struct output {
 	struct stat old;		/* of the target, or of the file of OUTPUT_NEW */
 	int dir;			/* where the file is, or will be; -1: not known */
 	char base[NAME_MAX + 1];	/* the file's name in dir */
-	char temp[32];			/* the name of OUTPUT_RENAME's file until it is published */
+	char temp[32];			/* of OUTPUT_RENAME's file until it is published; "": it has no name */
 	char room[32];			/* for the name */
 	char kept[PATH_MAX + 32];	/* see output_keep_new() */
 };
