@@ -74,7 +74,8 @@ static int run_options(const struct options *o, struct error *e)
 	ret = o->chosen->run(o, file ? &output : NULL, file ? output.f : stdout, e);
 	err = file ? output_close(&output, ret >= 0) : 0;
 	if (err && ret >= 0)
-		return fail_with(e, "cannot write to '%s': %s", output.name, strerror(err));
+		return fail_with(e, "cannot write to %s%s%s: %s", output_quote(&output), output.name,
+				 output_quote(&output), strerror(err));
 	return ret;
 }
 

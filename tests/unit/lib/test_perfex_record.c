@@ -134,7 +134,7 @@ START_TEST(options_of_perf)
 	/* standard output; a file that is named has no other name */
 	ck_assert_int_eq(perfex("record", "-o", "-", "-c", "1000", TWO), 0);
 	ck_assert_int_eq(strncmp(out, "perfexS\n", 8), 0);
-	has(err, " samples in 'standard output', ");
+	has(err, " samples in standard output, ");
 	ck_assert_int_eq(perfex("record", "-o", "s", "-c", "1000", TWO), 0);
 	ck_assert_int_eq(perfex("record", "-o", "s", "-c", "1000", TWO), 0);
 	ck_assert_int_eq(access("s.old", F_OK), -1);

@@ -269,10 +269,11 @@ END_TEST
 static const struct {
 	int file;
 	const char *with;
-	char *args[4];
+	char *args[5];
 } unwritten[] = {
 	{ 1, "/dev/full", { "perfex", "-i" } },
 	{ 1, "/dev/full", { "perfex", "list" } },
+	{ 1, "/dev/full", { "perfex", "record", "-qo-", "true" } },
 	{ 1, "/dev/full", { "perfex", "--help" } },
 	{ 1, "/dev/full", { "perfex", "--version" } },
 	{ 1, NULL, { "perfex", "-i" } },

@@ -314,6 +314,9 @@ START_TEST(file_size_limit)
 	ck_assert_msg(!strncmp(err, "1000000,,cycles:u,", 18), "%s", err);
 	has(err, "file': File too large; the counts are above, on standard error\n");
 	ck_assert_int_ne(access(file, F_OK), 0);
+	/* Standard output is no file of that name. */
+	ck_assert_int_eq(run_in_pipe(false, ARGV("-x,", "-o", "-", "-e", "cycles:u", "sh", "-c", LIMIT("0"))), 125);
+	has(err, "\nperfex: cannot write to standard output: File too large; the counts are above, on standard error\n");
 	/* The old text is there. */
 	f = fopen(file, "w");
 	fputs("precious", f);

@@ -71,6 +71,12 @@ bool output_keep_new(struct output *out);
  */
 int output_close(struct output *out, bool keep);
 
+/* Return: what stands before and after the name in a message: only names of files have quotes. */
+static inline const char *output_quote(const struct output *o)
+{
+	return o->name == o->room ? "" : "'";
+}
+
 /* Return: 0 if all has been written to a file so far, or errno. */
 int output_error(FILE *f);
 

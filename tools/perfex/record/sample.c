@@ -698,7 +698,8 @@ static int write_end(struct recorder *r, const struct sums *sums, double elapsed
 	err = output_publish(rec->output);
 	if (!err)
 		return 0;
-	return fail_with(e, "cannot write to '%s': %s%s", rec->output->name, strerror(err),
+	return fail_with(e, "cannot write to %s%s%s: %s%s", output_quote(rec->output), rec->output->name,
+			 output_quote(rec->output), strerror(err),
 			 rec->nrsamples && output_keep_new(rec->output) && !*rec->output->kept ?
 			 "; the samples until then are in it" : "");
 }
@@ -993,27 +994,20 @@ static void advise_longer_period(const struct choice *c, const struct recording 
 	fputc('\n', stderr);
 }
 
-/* Return: how print_summary() names the file; NULL: it is asked to say nothing. */
-static const char *summary_name(const struct showing *show)
-{
-	if (show->quiet)
-		return NULL;
-	return show->file ? show->file : "standard output";
-}
-
 /* sums: of all threads.  complete: otherwise an error message says why there are so few samples */
 static void print_summary(const struct recording *rec, const struct choice *c,
-			  const struct sums *sums, const char *name, bool inherit, bool complete)
+			  const struct sums *sums, bool inherit, bool complete)
 {
 	const struct vperfctr_info *info = c->kinds.info;
 	double seconds = info->tsc_khz ? (double)sums->tsc / (info->tsc_khz * 1e3) : 0;
 	char a[THOUSANDS_LEN], b[THOUSANDS_LEN];
+	const char *file = c->show->file, *quote = file ? "'" : "";
 	unsigned int i;
 
-	if (!name)
+	if (c->show->quiet)
 		return;
-	fprintf(stderr, "perfex: %s sample%s in '%s'", thousands(a, rec->nrsamples), plural(rec->nrsamples),
-		name);
+	fprintf(stderr, "perfex: %s sample%s in %s%s%s", thousands(a, rec->nrsamples),
+		plural(rec->nrsamples), quote, file ? file : "standard output", quote);
 	if (c->rate)
 		fprintf(stderr, " for %s period%s;", thousands(b, rec->nrsamples + rec->dropped),
 			plural(rec->nrsamples + rec->dropped));
@@ -1127,7 +1121,7 @@ static int sample_run(struct session *s, const struct choice *c, struct vperfctr
 	if (write_end(r, &counts.own, seconds_since(&s->run.start), e))
 		return -1;
 	incomplete = check_run(s, &counts, &usage, e);
-	print_summary(&r->rec, c, &counts.own, summary_name(c->show), inherit, !incomplete);
+	print_summary(&r->rec, c, &counts.own, inherit, !incomplete);
 	print_others(c, &counts, &usage, inherit);
 	return incomplete ? -1 : run_status(s->wstatus);
 }
@@ -1174,7 +1168,7 @@ static int sample_attached(struct recorder *rec, const struct vperfctr_control *
 	if (r.counted && write_end(rec, &r.total, r.elapsed, e)) {
 		ret = -1;
 	} else if (r.counted) {
-		print_summary(&rec->rec, c, &r.total, summary_name(c->show), inherits(control),
+		print_summary(&rec->rec, c, &r.total, inherits(control),
 			      r.complete);
 		print_remarks(&r);
 	}
@@ -1218,7 +1212,7 @@ static int sample_cpus(struct recorder *rec, struct cpus *cpus,
 	if (write_end(rec, &r.total, r.elapsed, e)) {
 		ret = -1;
 	} else {
-		print_summary(&rec->rec, c, &r.total, summary_name(c->show), true, r.complete);
+		print_summary(&rec->rec, c, &r.total, true, r.complete);
 		print_remarks(&r);
 	}
 	result_free(&r);

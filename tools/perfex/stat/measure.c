@@ -198,8 +198,8 @@ static int measure_choice(struct choice *choice, unsigned int nrgroups, struct o
 	if (p.write_error) {
 		if (!result.complete)
 			fprintf(stderr, "perfex: %s\n", e->text);
-		return fail_with(e, "cannot write to '%s': %s; the counts are above, on standard error",
-				 out->name, strerror(p.write_error));
+		return fail_with(e, "cannot write to %s%s%s: %s; the counts are above, on standard error",
+				 output_quote(out), out->name, output_quote(out), strerror(p.write_error));
 	}
 	return result.complete ? result.status : -1;
 }
