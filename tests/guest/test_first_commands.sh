@@ -33,7 +33,7 @@ refused()
 status_of()
 {
 	case $2:$1 in
-	perf:*--self-test*) echo 1; return ;;
+	perf:*self-test*) echo 1; return ;;
 	esac
 	[ "$status" != 0 ] && refused "$1" && echo 125 || echo 0
 }
