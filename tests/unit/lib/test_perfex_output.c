@@ -371,6 +371,57 @@ START_TEST(killed)
 }
 END_TEST
 
+/* The command removes the file, or its directory: the counts are elsewhere, and perfex fails. */
+START_TEST(removed_meanwhile)
+{
+	static const char *const remove[] = { "rm file", "rm file", "rm -r dir", "rm -r dir", "rm -r dir" };
+	static const char *const names[] = { "file", "file", "dir/new", "dir/old", "dir/link" };
+	char command[256], name[128];
+
+	ck_assert_int_eq(mkdir(in_dir("dir"), 0700), 0);
+	write_text("dir/old", OLD);
+	shell("ln -s new dir/link");
+	snprintf(name, sizeof(name), "%s", in_dir(names[_i]));
+	snprintf(command, sizeof(command), "cd %s && %s", dir, remove[_i]);
+	ck_assert_int_eq(perfex("-x,", "-ecycles:u", "-o", name, _i ? "--append" : "-v", "sh", "-c", command), 125);
+	has(err, NEW);
+	snprintf(command, sizeof(command), "perfex: cannot write to '%s': No such file or directory; the counts are above, on standard error\n", name);
+	has(err, command);
+	shell("rm -rf dir");
+	is_clean();
+}
+END_TEST
+
+/* Without --append, an existing file that is removed is there again; its directory is not. */
+START_TEST(old_file_is_removed)
+{
+	char command[256];
+
+	write_text("file", OLD);
+	snprintf(command, sizeof(command), "rm %s", in_dir("file"));
+	ck_assert_int_eq(counted("sh", "-c", command), 0);
+	is_new("file");
+	ck_assert_int_eq(mkdir(in_dir("dir"), 0700), 0);
+	write_text("dir/old", OLD);
+	snprintf(command, sizeof(command), "rm -r %s", in_dir("dir"));
+	ck_assert_int_eq(perfex("-x,", "-ecycles:u", "-o", (char *)in_dir("dir/old"), "sh", "-c", command), 125);
+	has(err, NEW);
+	has(err, "dir/old': No such file or directory; the counts are above");
+	/* perfex prints the next intervals to standard error. */
+	snprintf(command, sizeof(command), "until grep -q cycles %s; do sleep 0.02; done; rm %s; sleep 0.3",
+		 in_dir("file"), in_dir("file"));
+	unlink(in_dir("file"));
+	ck_assert_int_eq(perfex("-x,", "-ecycles:u", "-I100", "-o", (char *)in_dir("file"), "sh", "-c", command), 125);
+	has(err, "cycles:u,");
+	has(err, "file': No such file or directory; the counts are above");
+	/* There are no samples in it. */
+	snprintf(command, sizeof(command), "rm %s", in_dir("file"));
+	ck_assert_int_eq(perfex("record", "-ecycles=1k", "-o", (char *)in_dir("file"), "sh", "-c", command), 125);
+	has(err, "file': No such file or directory\n");
+	is_clean();
+}
+END_TEST
+
 /* A file that is read is not replaced. */
 START_TEST(input_as_output)
 {
@@ -613,6 +664,8 @@ static Suite *suite(void)
 	tcase_add_loop_test(t, no_room, 0, ARRAY_SIZE(full));
 	tcase_add_test(t, interrupted);
 	tcase_add_loop_test(t, killed, 0, 2);
+	tcase_add_loop_test(t, removed_meanwhile, 0, 5);
+	tcase_add_test(t, old_file_is_removed);
 	tcase_add_loop_test(t, dash, 0, ARRAY_SIZE(full));
 	tcase_add_test(t, dash_of_stat);
 	tcase_add_test(t, input_as_output);

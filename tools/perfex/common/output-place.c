@@ -259,6 +259,7 @@ int output_rename(struct output *out)
 	if (renameat(out->dir, out->temp, out->dir, out->base))
 		return errno;
 	out->temp[0] = '\0';
+	out->named = true;
 	return 0;
 }
 
@@ -295,20 +296,22 @@ static int copy_all(int from, int to, off_t size)
 int output_copy(struct output *out)
 {
 	const int fd = fileno(out->f);
-	struct stat st;
+	struct stat st, now;
 	int err;
 
-	if (fstat(fd, &st))
+	if (fstat(fd, &st) || fstat(out->target, &now))
 		return errno;
 	if (out->flags & OUTPUT_PRIVATE && fchmod(out->target, 0600))
 		return errno;
-	err = make_room(out, st.st_size);
+	/* Where the directory was removed, the file has no name: its text would be lost. */
+	err = !now.st_nlink && out->old.st_nlink ? ENOENT : make_room(out, st.st_size);
 	if (!err)
 		err = copy_all(fd, out->target, st.st_size);
 	if (err)
 		return err;
 	if (lseek(out->target, st.st_size, SEEK_SET) < 0 || dup3(out->target, fd, O_CLOEXEC) < 0)
 		return errno;
+	out->named = out->old.st_nlink;
 	return 0;
 }
 

@@ -103,6 +103,7 @@ static int open_new(struct output *out)
 	fd = output_make_new(out);
 	if (fd >= 0)
 		out->way = OUTPUT_NEW;
+	out->named = true;
 	return fd;
 }
 
@@ -111,6 +112,7 @@ static int take_linked(struct output *out)
 {
 	if (output_find_place(out, out->name))
 		out->way = OUTPUT_NEW;
+	out->named = true;
 	return copy_descriptor(out->target);
 }
 
@@ -133,8 +135,10 @@ static int open_existing(struct output *out, bool linked)
 		return -1;
 	if (inherited >= 0)
 		return copy_descriptor(inherited);
+	out->named = out->old.st_nlink;
 	if (!S_ISREG(out->old.st_mode) || append)
 		return copy_descriptor(out->target);
+	out->named = false;
 	return linked && !out->old.st_size ? take_linked(out) : open_replacement(out);
 }
 
@@ -273,10 +277,20 @@ int output_flush(FILE *f, const struct showing *show, struct error *e)
 			    fail_with(e, "cannot write to standard output: %s", strerror(err));
 }
 
+/* True if the file was removed meanwhile, such as by the command. */
+static bool is_removed(const struct output *out)
+{
+	struct stat st;
+
+	return out->named && !fstat(fileno(out->f), &st) && S_ISREG(st.st_mode) && !st.st_nlink;
+}
+
 int output_publish(struct output *out)
 {
 	int err = output_error(out->f);
 
+	if (!err && is_removed(out))
+		err = ENOENT;
 	if (err || out->published)
 		return err;
 	if (out->way == OUTPUT_RENAME)
@@ -299,7 +313,7 @@ bool output_keep_new(struct output *out)
 
 	if (out->published)
 		return true;
-	if (out->way == OUTPUT_COPY || (out->way == OUTPUT_RENAME && !*out->temp))
+	if (out->way == OUTPUT_COPY || (out->way == OUTPUT_RENAME && !*out->temp) || is_removed(out))
 		return false;
 	if (out->way == OUTPUT_RENAME) {
 		snprintf(link, sizeof(link), "/proc/self/fd/%d", out->dir);

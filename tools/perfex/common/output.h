@@ -34,6 +34,7 @@ struct output {
 		OUTPUT_COPY,		/* a file without a name, which is copied when it is published */
 	} way;
 	bool published;
+	bool named;			/* it is a file that has had a name: without one its text is lost */
 	int target;			/* the file that is replaced; -1: none */
 	struct stat old;		/* of the target, or of the file of OUTPUT_NEW */
 	int dir;			/* where the file is, or will be; -1: not known */
@@ -53,7 +54,7 @@ int output_open_descriptor(struct output *out, int fd, struct error *e);
 /*
  * Replace the old file: what has been written is worth more.  Later writes
  * go there at once.
- * Return: 0 if all has been written, or errno.
+ * Return: 0 if all has been written, or errno; ENOENT: the file was removed meanwhile
  */
 int output_publish(struct output *out);
 
