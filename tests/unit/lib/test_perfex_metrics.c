@@ -154,6 +154,13 @@ START_TEST(refused)
 		ck_assert_int_eq(finish(start(argv)), 125);
 		is_message(all[i].message);
 	}
+	/* An event that the user has not named. */
+	fake.info.arch_events &= ~VPERFCTR_EVENT_CYCLES;
+	fake.info.fixed_mask = 0;
+	fake.info.pmc_mask = 0;
+	ck_assert_int_eq(perfex("-M", "ipc", "true"), 125);
+	is_message("the metric 'ipc' needs an event that cannot be counted here: this processor cannot count 'instructions'");
+	fake_reset();
 	fake.info.soft = 0x1f;
 	write_table("processor any\nmetric clock\nis cycles / task-clock\n");
 	ck_assert_int_eq(perfex("-C", "0", "-M", "clock", "true"), 125);

@@ -550,6 +550,16 @@ static int add_event(struct events *events, const char *name, const struct vperf
 	return (int)events->nr - 1;
 }
 
+/* The user has not named the event. */
+static int fail_event_of(const struct metric_def *def, struct error *e)
+{
+	const struct error why = *e;
+
+	snprintf(e->text, sizeof(e->text), "the metric '%.80s' needs an event that cannot be counted here: %.1000s",
+		 def->name, why.text);
+	return -1;
+}
+
 static int add_metric(struct metrics *metrics, const struct metric_def *def, const char *modes,
 		      struct events *events, const struct vperfctr_info *info,
 		      unsigned int nrkinds, struct error *e)
@@ -571,7 +581,7 @@ static int add_metric(struct metrics *metrics, const struct metric_def *def, con
 				return fail_with(e, "'%s': the name of an event is too long", def->name);
 			at = add_event(&events[k], name, &info[k], e);
 			if (at < 0)
-				return -1;
+				return fail_event_of(def, e);
 			metric->at[i] = (unsigned int)at;
 		}
 		events[k].together = true;
