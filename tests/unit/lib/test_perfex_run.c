@@ -755,6 +755,24 @@ START_TEST(command_cannot_run)
 }
 END_TEST
 
+/* A processor's counters are named if their number is known. */
+START_TEST(too_many_events)
+{
+	char list[512] = "cycles";
+	unsigned int i;
+
+	for (i = 0; i < VPERFCTR_MAX_CTRS; i++)
+		strcat(list, ",cycles");
+	fake.info.nrctrs = 7;
+	ck_assert_int_eq(perfex("-e", list, "true"), 125);
+	is_message("too many events: 32 at most, and this processor has 7 counters\n");
+	/* perf_event's, which are all that there can be */
+	fake.info.nrctrs = VPERFCTR_MAX_CTRS;
+	ck_assert_int_eq(perfex("-e", list, "true"), 125);
+	is_message("too many events: 32 at most\n");
+}
+END_TEST
+
 START_TEST(option_misuse)
 {
 	ck_assert_int_eq(finish(start((char *[]){ "perfex", NULL })), 125);
@@ -2167,6 +2185,7 @@ static Suite *suite(void)
 	tcase_add_test(t, bad_numbers);
 	tcase_add_test(t, exit_status);
 	tcase_add_test(t, command_cannot_run);
+	tcase_add_test(t, too_many_events);
 	tcase_add_test(t, option_misuse);
 	tcase_add_test(t, help_version_info);
 	tcase_add_test(t, help_examples_can_be_counted);

@@ -102,6 +102,9 @@ static int add_event(struct events *events, const char *name, const struct vperf
 
 	if (!*name)
 		return fail_with(e, "an event name is missing in the argument of -e");
+	/* perf_event does not say how many there are. */
+	if (events->nr == VPERFCTR_MAX_CTRS && info->nrctrs >= VPERFCTR_MAX_CTRS)
+		return fail_with(e, "too many events: %u at most", VPERFCTR_MAX_CTRS);
 	if (events->nr == VPERFCTR_MAX_CTRS)
 		return fail_with(e, "too many events: %u at most, and this processor has %u counter%s",
 				 VPERFCTR_MAX_CTRS, info->nrctrs, plural(info->nrctrs));
