@@ -5,7 +5,6 @@
  * steps.  Volatile accesses are parts of the kernel's interface, which has its own steps.
  */
 #include <stdlib.h>
-#include <sys/mman.h>
 
 #include "sim.h"
 
@@ -53,9 +52,8 @@ static struct line *find_line(unsigned long address)
 void sim_watch_lines(unsigned int cpu)
 {
 	if (!lines)
-		lines = mmap(NULL, sizeof(*lines) << LINE_BITS, PROT_READ | PROT_WRITE,
-			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	sim_require(lines != MAP_FAILED, "no memory for cache lines");
+		lines = calloc(1U << LINE_BITS, sizeof(*lines));
+	sim_require(lines, "no memory for cache lines");
 	watched_cpu = cpu;
 	sim_watches_lines = true;
 }

@@ -15,7 +15,8 @@
 static struct choice { unsigned int number, value; } recorded[MAX_RECORDED];
 static unsigned int next_recorded;
 static bool replays;
-struct sim_explorer sim_explorer = { .steps_hash = 1, .scenario = 88172645463325252ULL };
+#define FIRST_STATE	{ .steps_hash = 1, .scenario = 88172645463325252ULL }
+struct sim_explorer sim_explorer = FIRST_STATE;
 static u64 state;
 
 static u64 next_random(void)
@@ -31,9 +32,10 @@ void sim_choices_random(u64 seed)
 	state = (seed + 1) * 0x9e3779b97f4a7c15ULL;
 	next_random();
 	replays = false;
-	sim_explorer.number = 0;
-	sim_explorer.nr_recorded = 0;
+	sim_explorer = (struct sim_explorer)FIRST_STATE;
 }
+
+void (*sim_reset)(void);
 
 /* ---- exploring ----------------------------------------------------------------- */
 

@@ -191,49 +191,18 @@ static void *map_stacks(unsigned int n)
 	return p;
 }
 
-bool sim_runs_once;
-
 #ifdef __SANITIZE_ADDRESS__
-/*
- * The sanitizer clears its memory of each mapping, at the cost of a fault for each page.
- * So most stacks are parts of one mapping, and none of these is used twice.
- */
-#define FRESH_STACKS	1024
-
-static char *fresh_stacks;
-static unsigned int nr_fresh;
-
+/* No stack is used twice: memory.c finds a late access to that of a task that has been freed. */
 static void *get_stack(void)
 {
-	if (!sim_runs_once || nr_fresh == FRESH_STACKS)
-		return map_stacks(1);
-	if (!nr_fresh)
-		fresh_stacks = map_stacks(FRESH_STACKS);
-	return fresh_stacks + nr_fresh++ * STACK_SIZE;
+	return map_stacks(1);
 }
 
-static bool is_fresh(const char *stack)
-{
-	return stack >= fresh_stacks && stack < fresh_stacks + nr_fresh * STACK_SIZE;
-}
-
-/* A late access to the stack of a task that has been freed faults. */
 static void put_stack(void *stack)
 {
-	if (is_fresh(stack)) {
-		mprotect(stack, STACK_SIZE, PROT_NONE);
-		return;
-	}
-	/* Another mapping may get this place, and is not the sanitizer's. */
-	__asan_unpoison_memory_region(stack, STACK_SIZE);
 	munmap(stack, STACK_SIZE);
 }
 #else
-static bool is_fresh(const char *stack)
-{
-	return true;		/* there is nothing to clear */
-}
-
 /* Few mappings: exploring forks at each choice, and a fork copies them all. */
 #define STACKS_AT_ONCE	32
 
@@ -309,8 +278,7 @@ static void make_stack(struct sim_task *t)
 	t->stack = get_stack();
 	list_stack(t);
 	/* A task that ended there has left its frames. */
-	if (!is_fresh(t->stack))
-		__asan_unpoison_memory_region(t->stack, STACK_SIZE);
+	__asan_unpoison_memory_region(t->stack, STACK_SIZE);
 	sp = (void **)((char *)t->stack + STACK_SIZE - 16) - 1;	/* aligned as after a call */
 	*--sp = (void *)task_begins;
 	sp -= SAVED_REGS;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Run scenarios, each with many seeds, each run in a process of its own. */
+/* Run scenarios, each with many seeds. */
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/personality.h>
 #include <sys/wait.h>
 
+#include "host.h"
 #include "scenarios.h"
 
 extern unsigned int *const sim_param_max_stops_per_second;
@@ -43,6 +45,13 @@ static void main_of_machine(void *arg)
 
 #ifdef __SANITIZE_ADDRESS__
 void __asan_set_death_callback(void (*callback)(void));
+const char *__asan_default_options(void);
+
+const char *__asan_default_options(void)
+{
+	/* The memory of the machine is no heap: see memory.c. */
+	return "detect_leaks=0";
+}
 
 static void save_at_death(void)
 {
@@ -51,46 +60,66 @@ static void save_at_death(void)
 }
 #endif
 
+void host_exit(int status)
+{
+	_exit(status);
+}
+
 /* The machine is a virtual one. */
 static bool in_guest;
 
-static void run_here(u64 seed, const char *replay)
+static void run_machine(u64 seed, const char *replay)
 {
-#ifdef __SANITIZE_ADDRESS__
-	__asan_set_death_callback(save_at_death);
-#endif
 	if (replay)
 		sim_choices_replay(replay);
 	else if (!sim_explores)
 		sim_choices_random(seed);
-	sim_runs_once = true;
 	sim_processor = scenario->processor;
 	sim_processor.exits |= in_guest;
 	if (scenario->only_by_name)	/* scale */
 		sim_max_steps *= 10;
 	sim_boot(nr_cpus ?: scenario->cpus, main_of_machine, NULL);
-	fflush(stdout);
-	_exit(0);
 }
 
-/* Return: false if the run failed. */
-static bool run(u64 seed, const char *replay, bool quiet)
+/* A process makes at most that many runs, as what the host's library allocates in them stays. */
+#define RUNS_AT_ONCE	1000
+
+/* How many runs have ended well, which the process that executes them tells its parent. */
+static unsigned int *nr_good;
+
+/* Execute runs with these seeds in a process.  Return: false if one failed. */
+static bool run_all(u64 seed, unsigned int runs, const char *replay, bool quiet)
 {
 	int status;
 	pid_t pid;
 
+	*nr_good = 0;
 	fflush(stdout);
 	pid = fork();
 	if (!pid) {
 		if (quiet && !freopen("/dev/null", "w", stdout))
 			_exit(2);
-		run_here(seed, replay);
+#ifdef __SANITIZE_ADDRESS__
+		__asan_set_death_callback(save_at_death);
+#endif
+		for (; *nr_good < runs; ++*nr_good) {
+			if (*nr_good)
+				sim_reset();
+			run_machine(seed + *nr_good, replay);
+		}
+		fflush(stdout);
+		_exit(0);
 	}
 	if (pid < 0 || waitpid(pid, &status, 0) != pid) {
 		perror("fork");
 		exit(2);
 	}
 	return status == 0;
+}
+
+static bool run(u64 seed, const char *replay, bool quiet)
+{
+	return run_all(seed, 1, replay, quiet);
 }
 
 /* ---- shrinking ------------------------------------------------------------- */
@@ -199,15 +228,16 @@ static unsigned int explore_scenario(unsigned int deviations, u64 limit, const c
 
 static unsigned int run_scenario(u64 seed, unsigned int runs, const char *replay, const char *record)
 {
+	unsigned int done, n;
 	char tmp[4096];
-	u64 s;
 
-	for (s = seed; s < seed + runs; s++) {
+	for (done = 0; done < runs; done += n) {
+		n = sim_reset ? min(runs - done, (unsigned int)RUNS_AT_ONCE) : 1;
 		if (record)
 			setenv("SIM_SAVE", record, 1);
-		if (run(s, replay, false))
+		if (run_all(seed + done, n, replay, false))
 			continue;
-		printf("FAILED: %s, seed %llu\n", scenario->name, s);
+		printf("FAILED: %s, seed %llu\n", scenario->name, seed + done + *nr_good);
 		if (record) {
 			unsetenv("SIM_SAVE");
 			snprintf(tmp, sizeof(tmp), "%s.tmp", record);
@@ -274,6 +304,11 @@ int main(int argc, char **argv)
 
 	fix_addresses(argv);
 	setvbuf(stdout, NULL, _IOLBF, 0);
+	nr_good = mmap(NULL, sizeof(*nr_good), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (nr_good == MAP_FAILED) {
+		perror("mmap");
+		exit(2);
+	}
 	while ((c = getopt(argc, argv, "n:s:c:e:f:gvr:w:")) != -1) {
 		switch (c) {
 		case 'n':
@@ -311,6 +346,8 @@ int main(int argc, char **argv)
 	}
 	if (nr_cpus > NR_CPUS)
 		usage();
+	if (sim_reset)
+		sim_reset();
 	for (i = 0; i < sim_nr_scenarios; i++) {
 		scenario = &sim_scenarios[i];
 		if (!is_wanted(argv + optind, scenario))

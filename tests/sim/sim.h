@@ -52,6 +52,11 @@ extern struct sim_explorer sim_explorer;
 extern unsigned int (*sim_branch)(unsigned int n);
 extern void (*sim_rewind)(void);
 bool sim_takes_branch(unsigned int value);
+/*
+ * If set (memory.c, rewind.c): save the machine's memory at the first call, and restore it at the
+ * others, for the next run in this process.
+ */
+extern void (*sim_reset)(void);
 
 /* Any number below n, which is part of the scenario. */
 u64 sim_random(u64 n);
@@ -243,7 +248,6 @@ void sim_swap(void **from, void *to);
 extern bool sim_kernel_takes_time;
 
 /* Boot the machine, run the function in a task, and wait until it and all others ended. */
-extern bool sim_runs_once;		/* the process ends with the run */
 void sim_boot(unsigned int nr_cpus, void (*func)(void *arg), void *arg);
 
 void sim_plain_step(const char *what, const void *pc);
