@@ -433,7 +433,7 @@ void sim_beside_mapped(void)
 /* ---- a set that comes and goes ------------------------------------------------------------- */
 
 static struct task_struct *counted;
-static bool counted_is_ready, counted_may_end, own_is_first;
+static bool counted_is_ready, counted_may_end, own_is_first, guest_may_end;
 
 static void count_while_attached(void *arg)
 {
@@ -532,6 +532,73 @@ void sim_beside_attach(void)
 		counted_may_end = false;
 		counted = sim_process("counted", 1000, count_while_attached, NULL);
 		user_wait(sim_process("attaches", 1000, attach_observers, NULL));
+	}
+}
+
+static void run_guest_and_work(void *arg)
+{
+	WRITE_ONCE(counted_is_ready, true);
+	user_run_guest_until(&guest_may_end);
+	while (!READ_ONCE(counted_may_end))
+		user_work(5);
+	(void)arg;
+}
+
+static long observe_counted(unsigned int pmc)
+{
+	struct vperfctr_control header;
+	struct vperfctr_ctr ctr;
+	struct vperfctr_attach req = {
+		.size = sizeof(req), .control = (unsigned long)&header, .flags = VPERFCTR_ATTACH_OBSERVER,
+		.tid = counted->pid,
+	};
+	long fd;
+
+	sim_fill_control(&header, &ctr, VPERFCTR_CONTROL_INHERIT);
+	ctr.map = pmc;
+	req.mem_fd = user_open_mem(counted);
+	fd = must(user_device_ioctl(VPERFCTR_ATTACH, &req));
+	user_close(req.mem_fd);
+	return fd;
+}
+
+/* The lead comes before KVM's notifier, and ends first or last. */
+static void observe_guest(void *arg)
+{
+	struct sim_counts c;
+	bool first = arg;
+	u64 before;
+	long fd[2];
+
+	while (!READ_ONCE(counted_is_ready))
+		user_work(5);
+	fd[0] = observe_counted(0);
+	before = counted->sim->executed;
+	fd[1] = observe_counted(1);
+	user_close(fd[!first]);
+	WRITE_ONCE(guest_may_end, true);
+	while (counted->sim->executed < before + 50)
+		user_work(5);
+	must(sim_read_counts(fd[first], &c, VPERFCTR_READ_MEMBERS));
+	sim_require(c.children[1] >= 50 && c.children[1] <= counted->sim->executed, "counted %llu of %llu",
+		    c.children[1], counted->sim->executed);
+	user_close(fd[first]);
+	WRITE_ONCE(counted_may_end, true);
+	user_wait(counted);
+}
+
+/* One of two sets ends while the thread is in KVM_RUN. */
+void sim_beside_guest(void)
+{
+	unsigned long i;
+
+	*sim_param_max_stops_per_second = 0;
+	for (i = 0; i < 2; i++) {
+		counted_is_ready = false;
+		counted_may_end = false;
+		guest_may_end = false;
+		counted = sim_process("counted", 1000, run_guest_and_work, NULL);
+		user_wait(sim_process("attaches", 1000, observe_guest, (void *)i));
 	}
 }
 

@@ -1342,25 +1342,42 @@ static void vcpu_put(struct preempt_notifier *n)
 	preempt_enable();
 }
 
+static void enter_guest(void)
+{
+	current->sim->regs.user = false;
+	preempt_notifier_inc();
+	/* As KVM's, it is not on the stack: the CPU may store to it late. */
+	vcpu_load(&current->sim->vcpu);
+	SIM_STEP("KVM_RUN");
+}
+
+static void leave_guest(void)
+{
+	vcpu_put(&current->sim->vcpu);
+	preempt_notifier_dec();
+	sim_return_to_user();
+}
+
 /* KVM_RUN, of that many steps; the thread may lose its CPU at some of them. */
 void user_run_guest(unsigned int steps)
 {
-	/* As KVM's, it is not on the stack: the CPU may store to it late. */
-	struct preempt_notifier *n = &current->sim->vcpu;
-
-	current->sim->regs.user = false;
-	preempt_notifier_inc();
-	vcpu_load(n);
-	SIM_STEP("KVM_RUN");
+	enter_guest();
 	while (steps--) {
 		if (steps % 32)
 			SIM_STEP("KVM_RUN");
 		else
 			sim_may_lose_cpu("KVM_RUN");
 	}
-	vcpu_put(n);
-	preempt_notifier_dec();
-	sim_return_to_user();
+	leave_guest();
+}
+
+/* The same, until another thread sets that. */
+void user_run_guest_until(const bool *ends)
+{
+	enter_guest();
+	while (!READ_ONCE(*ends))
+		sim_may_lose_cpu("KVM_RUN");
+	leave_guest();
 }
 
 /* The same of a program that exits at once. */

@@ -2472,6 +2472,7 @@ const struct scenario sim_scenarios[] = {
 	{ "beside_mapped", sim_beside_mapped, 3 },
 	{ "beside_suspend", sim_beside_suspend, 3 },
 	{ "beside_attach", sim_beside_attach, 3 },
+	{ "beside_guest", sim_beside_guest, 2 },
 	{ "beside_overflow", sim_beside_overflow, 2 },
 	{ "beside_overflow_late", sim_beside_overflow, 2, { .nmi_ns = 400 } },
 	{ "beside_compete", sim_beside_compete, 3 },

@@ -125,6 +125,7 @@ void sim_beside_kill(void);
 void sim_beside_mapped(void);
 void sim_beside_suspend(void);
 void sim_beside_attach(void);
+void sim_beside_guest(void);
 void sim_beside_users(void);
 void sim_beside_leavers(void);
 void sim_beside_last(void);

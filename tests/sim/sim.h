@@ -413,6 +413,7 @@ void user_suspend(void);		/* the system, to RAM */
 void user_patch_code(void);		/* of the kernel, as for a BPF program or a static key */
 void user_work(u64 instructions);
 void user_run_guest(unsigned int steps);
+void user_run_guest_until(const bool *ends);
 void sim_vcpu_loaded(bool loaded);	/* KVM sets registers for a guest, or restores them */
 void user_run_vcpu(u64 instructions);	/* the same in a virtual machine */
 void user_sleep(u64 ns);
