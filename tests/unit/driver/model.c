@@ -515,29 +515,32 @@ static void advance(struct model_cpu *cpu, u32 map, u64 events)
 /* The counters that their selects and GLOBAL_CTRL restart_counters, in any mode. */
 u64 model_counting(const struct model_cpu *cpu)
 {
-	u64 counting = 0;
+	const struct model_config *config = model_config();
+	u64 counting = 0, enabled;
 	unsigned int i;
 
-	if (model_config()->p4)
+	if (config->p4)
 		return p4_counting(cpu);
 	if (model_never_stops())
-		return pmc_mask() & ~model_config()->dead;
+		return pmc_mask() & ~config->dead;
 	if (model_has_cesr())
-		return ((cpu->cesr & 0xc0 ? 1 : 0) | (cpu->cesr & 0xc00000 ? 2 : 0)) &
-		       ~model_config()->dead;
+		return ((cpu->cesr & 0xc0 ? 1 : 0) | (cpu->cesr & 0xc00000 ? 2 : 0)) & ~config->dead;
+	/* Most steps of a simulation are made while nothing counts. */
+	enabled = (config->version >= 2 ? cpu->global_ctrl : model_exists()) & ~config->dead;
+	if (!enabled || (cpu->overflow & STATUS_CTR_FRZ))
+		return 0;
 	for (i = 0; i < MODEL_MAX_PMCS; i++) {
-		if ((model_select(cpu, i) & SEL_EN) && (cpu->evntsel[i] & (SEL_USR | SEL_OS)))
+		u64 enables = cpu->evntsel[config->old == MODEL_P6 ? 0 : i];
+
+		if ((enables & SEL_EN) && (cpu->evntsel[i] & (SEL_USR | SEL_OS)))
 			counting |= BIT_ULL(i);
 	}
 	for (i = 0; i < MODEL_MAX_FIXED; i++) {
 		if (field(cpu->fixed_ctrl, i) & (FIX_OS | FIX_USR))
 			counting |= GLOBAL_FIXED(i);
 	}
-	if (cpu->overflow & STATUS_CTR_FRZ)
-		return 0;
-	counting &= (model_config()->version >= 2 ? cpu->global_ctrl : model_exists()) &
-		    ~model_config()->dead;
-	if (model_config()->one_at_a_time && (counting & (counting - 1)))
+	counting &= enabled;
+	if (config->one_at_a_time && (counting & (counting - 1)))
 		counting &= counting - 1;
 	return counting;
 }
