@@ -69,6 +69,8 @@ static inline void check_damaged(size_t text, size_t end)
 	for (n = 0; n < len; n++) {
 		for (i = 0; i < sizeof(values) && (n < text || n >= end); i++) {
 			old = report_text[n];
+			if (old == (char)values[i])
+				continue;
 			report_text[n] = (char)values[i];
 			store(report_text, len);
 			report_text[n] = old;
