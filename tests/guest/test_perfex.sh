@@ -652,7 +652,7 @@ for signal in TERM KILL; do
 		check "status of another, $signal" "$status" 0
 		check "lines of another, $signal" "$(grep -c '^perfex' "$tmp/err")" 0
 	fi
-	bad 125 "too few counters are left, $signal" -e "$(raw_events "$n")" -p $busy
+	bad 125 "too few counters are left, $signal" -e "$(raw_events "$room")" -p $busy
 	check "what is said, $signal" "$(grep -c "^perfex: process $busy is counted already.* with counters .*; and by the other counters: " "$tmp/err")" 1
 	kill -$signal $attached
 	wait $attached 2> /dev/null
