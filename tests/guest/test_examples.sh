@@ -37,9 +37,11 @@ check "it says so" "$(grep -c "^events: nonsense: unknown event 'nonsense'" err)
 
 # ---- commands: with what they run and count ----
 
-for name in prog benchmark load-generator make; do
+for name in benchmark load-generator make; do
 	printf '#!/bin/sh\nexit 0\n' > $name
 done
+# Longer than -D, and --control gets a command from it.
+printf '#!/bin/sh\nif [ -p control ]; then echo enable > control; rm control; fi\nsleep 0.3\n' > prog
 printf '#!/bin/sh\nwhile :; do sleep 1; done\n' > server
 chmod +x ./*
 cp "$here/test_examples" file
@@ -56,7 +58,8 @@ while read -r command; do
 		sleep 5 & p=$!
 		check "the process of the examples" "$p" 4711 ;;
 	esac
-	sh -c "$command" > out 2> err
+	# BusyBox's pidof has no -s, and there is one server.
+	sh -c "$(echo "$command" | sed 's/pidof -s/pidof/')" > out 2> err
 	status=$?
 	check "status of $command" "$status$([ $status = 0 ] || cat err)" 0
 	written=$(echo "$command " | sed -n 's/.* -o \([^ ]*\) .*/\1/p; s/.* --prometheus=\([^ ]*\) .*/\1/p')
