@@ -786,8 +786,10 @@ static bool alloc_reading(struct cpus_reading *r, unsigned int max_ctrs)
 
 	r->sums = kvmalloc_array(nrsums + r->nrcpus, sizeof(*r->sums),
 				 GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	if (!r->sums)
+		return false;
 	r->cpus = (struct vperfctr_cpu *)(r->sums + nrsums);
-	return r->sums;
+	return true;
 }
 
 /*
