@@ -321,21 +321,29 @@ END_TEST
 /* ---- perfex top ------------------------------------------------------------------------------ */
 
 /* Each interval has a table, with the event's rate; -A and the like are for counts. */
-START_TEST(top_of_functions)
+static unsigned int tables_of_top(const char *seconds)
 {
 	const char *table = out;
 	unsigned int tables = 0;
+	char timeout[30];
 
-	ck_assert_int_eq(perfex("top", "-a", "-e", "cycles:u=1k", "-I", "50", "--timeout=0.3s"), 0);
+	snprintf(timeout, sizeof(timeout), "--timeout=%ss", seconds);
+	ck_assert_int_eq(perfex("top", "-a", "-e", "cycles:u=1k", "-I", "50", timeout), 0);
 	ck_assert_str_eq(err, "");
 	while ((table = strstr(table, "cycles:u: "))) {
 		ck_assert_ptr_nonnull(strstr(table, "/sec, "));
-		ck_assert_ptr_nonnull(strstr(table, " samples in 0."));
+		ck_assert_ptr_nonnull(strstr(table, " samples in "));
 		ck_assert_ptr_nonnull(strstr(table, "   self       samples\n"));
 		table++;
 		tables++;
 	}
-	ck_assert_int_ge(tables, 2);
+	return tables;
+}
+
+START_TEST(top_of_functions)
+{
+	/* On a busy machine, the first time may end before the second table. */
+	ck_assert(tables_of_top("0.3") >= 2 || tables_of_top("3") >= 2 || tables_of_top("30") >= 2);
 	ck_assert_int_eq(perfex("top", "-a", "-A", "-e", "cycles:u", "-I", "50", "--timeout=0.2s"), 0);
 	ck_assert_ptr_null(strstr(out, " samples in "));
 }
