@@ -794,7 +794,8 @@ static int add_used(struct vperfctr_state *st, struct vperfctr_ctr_set *own,
  * thread is the owner of this state; NULL: it is current.  Without an owner, there are none.
  *
  * The owner may run, and give its states other controls at any time.  So the lock of each state
- * keeps its control unchanged, as for READ, and no CPU is interrupted.  The states are looked at
+ * keeps its control unchanged, as for READ, and no CPU is interrupted.  A monitor's CONTROL, or a
+ * READ of all members, may hold that lock for a while.  The states are looked at
  * one after the other: if their controls change meanwhile, the answer is outdated anyway.
  *
  * Context: may sleep.
