@@ -217,6 +217,7 @@ void sim_choices_save(const char *file)
 void sim_choices_replay(const char *file)
 {
 	FILE *f = fopen(file, "r");
+	unsigned int nr;
 
 	if (!f) {
 		perror(file);
@@ -229,7 +230,10 @@ void sim_choices_replay(const char *file)
 			break;
 	}
 	fclose(f);
+	/* As for a seed: a process may have made other runs. */
+	nr = sim_explorer.nr_recorded;
+	sim_explorer = (struct sim_explorer)FIRST_STATE;
+	sim_explorer.nr_recorded = nr;
 	replays = true;
 	next_recorded = 0;
-	sim_explorer.number = 0;
 }

@@ -114,7 +114,7 @@ static bool run_all(u64 seed, unsigned int runs, const char *replay, bool quiet)
 		perror("fork");
 		exit(2);
 	}
-	return status == 0;
+	return status == 0 && *nr_good == runs;
 }
 
 static bool run(u64 seed, const char *replay, bool quiet)
