@@ -207,8 +207,11 @@ int output_make_temp(struct output *out)
 	struct stat st;
 	int fd, tries;
 
-	/* Samples have a name: perfex report reads those of a recorder that was killed. */
-	fd = out->flags & OUTPUT_PRIVATE ? -1 : make_nameless(out, mode);
+	/*
+	 * Samples have a name: perfex report reads those of a recorder that was killed.  So has what is
+	 * published at once, and never copied.
+	 */
+	fd = out->flags & (OUTPUT_PRIVATE | OUTPUT_WHOLE) ? -1 : make_nameless(out, mode);
 	if (fd >= 0)
 		return fd;
 	for (tries = 0; tries < NAME_TRIES; tries++) {
