@@ -165,7 +165,7 @@ static int choose_prometheus(struct options *o, struct error *e)
 	return 0;
 }
 
-/* Options that would change nothing beside the others. */
+/* Options that would change nothing beside the others, and that perf stat refuses, or ignores silently. */
 static int check_shown(const struct options *o, struct error *e)
 {
 	const struct stat_options *s = &o->stat;
@@ -174,12 +174,8 @@ static int check_shown(const struct options *o, struct error *e)
 		return fail_usage(e, o, "--table is for -r, which runs a command several times");
 	if (s->table && o->show.style != STYLE_TEXT)
 		return fail_usage(e, o, "--table prints lines below a table, and cannot be combined with -j or -x");
-	if (s->summary && !s->interval)
-		return fail_usage(e, o, "--summary is for -I: without it the sums are all that is printed");
-	if (s->plain_summary && (!s->summary || o->show.style != STYLE_CSV))
-		return fail_usage(e, o, "--no-csv-summary is for --summary with -x");
-	if (s->big_numbers && o->show.style != STYLE_TEXT)
-		return fail_usage(e, o, "-B prints commas in numbers, and cannot be combined with -j or -x");
+	if (s->big_numbers && o->show.style == STYLE_CSV)
+		return fail_usage(e, o, "-B prints commas in numbers, and cannot be combined with -x");
 	return 0;
 }
 

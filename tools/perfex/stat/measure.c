@@ -254,7 +254,7 @@ int measure(const struct count_options *c, const struct stat_options *o, const s
 	if (backend_choose(&choice.backend, c, e))
 		return -1;
 	if (choice.backend == BACKEND_PERF && o->wait > 0)
-		return fail_with(e, "--wait waits for counters of the module, and cannot be combined with --backend=perf (VPERFCTR_BACKEND)");
+		return fail_with(e, "--wait waits for counters of the module, and cannot be combined with --backend=perf or VPERFCTR_BACKEND=perf");
 	if ((o->nrmetrics || o->detail) && metrics_load(e))
 		return -1;
 	e->unusable = false;
