@@ -104,6 +104,7 @@ int snprintf(char *to, size_t size, const char *format, ...);
 #define THREAD_SIZE		(256 * BITS_PER_LONG)
 #define CONFIG_PREEMPT_COUNT	1
 #define CONFIG_KPROBES		1
+#define CONFIG_HARDLOCKUP_DETECTOR_PERF 1
 #define CONFIG_KCSAN		1
 #define CONFIG_HAVE_FUNCTION_ARG_ACCESS_API 1
 #define SIM_SECOND(a, b, ...)	b

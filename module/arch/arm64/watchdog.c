@@ -75,7 +75,7 @@ void perfctr_arm64_find_watchdog(void)
 	init_irq_work(&wait_irq, start_look);
 	cpumask_clear(&waiting);
 	keeps_watchdog = pmu && !perfctr_perf_counters &&
-			 (perfctr_keep_watchdog || runs_here(pmu));
+			 (perfctr_must_keep_watchdog() || runs_here(pmu));
 }
 
 bool perfctr_arm64_keeps_watchdog(void)

@@ -283,7 +283,7 @@ extern bool perfctr_reserved;
  * keep-watchdog.c: true if the NMI watchdog is to have a counter, also if it is off now.
  * report: say in the log if the driver that was chosen cannot leave it one.
  */
-extern bool perfctr_keep_watchdog;
+bool perfctr_must_keep_watchdog(void);
 void perfctr_report_no_watchdog(void);
 
 /*

@@ -11,15 +11,21 @@
 #include "../../cpu.h"
 #include "driver.h"
 
-bool perfctr_keep_watchdog;
-module_param_named(keep_watchdog, perfctr_keep_watchdog, bool, 0444);
+static bool keep_watchdog;
+module_param(keep_watchdog, bool, 0444);
 MODULE_PARM_DESC(keep_watchdog,
 		 "leave a counter to the NMI watchdog, also if it is off now (default off)");
+
+/* A kernel may have another kind of watchdog, or none. */
+bool perfctr_must_keep_watchdog(void)
+{
+	return keep_watchdog && IS_ENABLED(CONFIG_HARDLOCKUP_DETECTOR_PERF);
+}
 
 void perfctr_report_no_watchdog(void)
 {
 	const struct vperfctr_info *info = &perfctr_cpu_info;
 
-	if (perfctr_keep_watchdog && !info->watchdog_pmc && !info->watchdog_fixed)
-		pr_info("keep_watchdog: no counter can be left to the NMI watchdog on this processor and kernel\n");
+	if (keep_watchdog && !info->watchdog_pmc && !info->watchdog_fixed)
+		pr_info("keep_watchdog: no counter can be left to the NMI watchdog: the kernel's has none on this processor, or vperfctr cannot count beside it here, or perf has other events now\n");
 }

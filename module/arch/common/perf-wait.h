@@ -18,7 +18,9 @@
  *	and closes it.
  * wait_end: after the last release, while the filter is still in place.
  *
- * Context: may sleep, without cpus_read_lock(), which the worker acquires; reschedule: any.
+ * Context: may sleep, without cpus_read_lock(), which the worker acquires; reschedule: any;
+ * open_pinned, reschedule_cpu: also with that lock, as perf acquires it for no event of a CPU that
+ * only counts.
  * The callers of settle and reschedule serialise.
  * Return: 0, or an error of perf's; open_pinned: the event, or ERR_PTR() of the error.
  */

@@ -211,11 +211,16 @@ static void admit_watchdog(struct work_struct *work)
 
 /* ---- begin and end ------------------------------------------------------------------ */
 
+bool perfctr_x86_can_admit(u64 kept)
+{
+	return hweight64(kept) == 1 && (kept == 1 || kept >> 32);
+}
+
 void perfctr_x86_admit_init(u64 kept)
 {
 	unsigned int cpu;
 
-	can_admit = hweight64(kept) == 1 && (kept == 1 || kept >> 32);
+	can_admit = perfctr_x86_can_admit(kept);
 	for_each_possible_cpu(cpu) {
 		struct admission *a = per_cpu_ptr(&admissions, cpu);
 

@@ -527,7 +527,10 @@ static void look_for_its_place(unsigned int cpu, u64 *counters)
 	perf_event_release_kernel(event);
 }
 
-/* Beside a watchdog that runs, an event like its own would get another counter. */
+/*
+ * Beside a watchdog that runs, an event like its own would get another counter.  Beside another
+ * event that is pinned to a CPU it may, too, or get none: the watchdog could not begin later.
+ */
 u64 perfctr_x86_perf_watchdog(void)
 {
 	u64 counters = 0;
@@ -537,13 +540,13 @@ u64 perfctr_x86_perf_watchdog(void)
 		if (!cpumask_test_cpu(cpu, &perfctr_forbid_cpus))
 			smp_call_function_single(cpu, look_for_watchdog, &counters, 1);
 	}
-	if (counters || !perfctr_keep_watchdog)
+	if (counters || !perfctr_must_keep_watchdog())
 		return counters == OTHER_EVENTS ? 0 : counters;
 	for_each_online_cpu(cpu) {
 		if (!cpumask_test_cpu(cpu, &perfctr_forbid_cpus))
 			look_for_its_place(cpu, &counters);
 	}
-	return counters == OTHER_EVENTS ? 0 : counters;
+	return perfctr_x86_can_admit(counters) ? counters : 0;
 }
 
 void perfctr_x86_perf_settle(void)

@@ -322,6 +322,9 @@ bool perfctr_x86_admit_refuses(struct perf_event *event);
 void perfctr_x86_admit_end(void);
 bool perfctr_x86_admit_ask(void);
 
+/* True if these are the counters of a watchdog that has no event of perf's beside it. */
+bool perfctr_x86_can_admit(u64 kept);
+
 /* EAX of CPUID leaf 1AH: the type of a hybrid processor's core, with its model below. */
 #define PERFCTR_INTEL_CORE_TYPE(eax)	((eax) >> 24)
 #define PERFCTR_INTEL_ATOM		0x20

@@ -91,10 +91,11 @@ static inline s64 atomic64_inc_return(atomic64_t *v)
 #define static_call(name)		(*static_call__##name)
 #define static_call_update(name, func)	(static_call__##name = (func))
 
+#define IS_ENABLED(CONFIG_option)	1
+
 /* ---- module parameters, which tests may set ------------------------------ */
 
 #define module_param(name, type, perm)	__typeof__(name) *const fake_param_##name = &(name)
-#define module_param_named(name, var, type, perm) __typeof__(var) *const fake_param_##name = &(var)
 #define MODULE_PARM_DESC(name, text)	_Static_assert(sizeof(text) > 1, "")
 
 extern char **const fake_param_forbid_cpus;
