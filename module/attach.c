@@ -513,6 +513,7 @@ static struct vperfctr_state *make_root(const struct vperfctr_control *header,
 		return root;
 	if (req->flags & VPERFCTR_ATTACH_LOCKED)
 		root->may_change = NULL;	/* the members inherit it */
+	vperfctr_overflow_attach(root);
 	/* First: the user's limit may refuse it, and to take the hardware costs others. */
 	if (req->ring)
 		err = vperfctr_ring_charge(root, &ring, arg);
