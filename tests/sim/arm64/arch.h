@@ -45,7 +45,7 @@ int cpu_pm_unregister_notifier(struct notifier_block *block);
 #define PERF_TYPE_HARDWARE	0
 #define PERF_COUNT_HW_CPU_CYCLES 0
 
-struct perf_event_attr { u32 type, size; u64 config; bool disabled, pinned, exclude_guest; };
+struct perf_event_attr { u32 type, size; u64 config, sample_period; bool disabled, pinned, exclude_guest; };
 struct perf_event;
 typedef void (*perf_overflow_handler_t)(struct perf_event *event);
 
