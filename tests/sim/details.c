@@ -118,6 +118,9 @@ static void attach_wrongly(void *arg)
 	user_close(ret);
 	ATTACH(0, fill_clock(&a));
 	user_close(ret);
+	ATTACH(0, (fill_clock(&a), a.header.clock_period = 0, a.header.nrictrs = 1, a.ctr.ireset = -1000));
+	sim_require(user_wait_poll(ret) & EPOLLIN, "no sample wakes a poller");
+	user_close(ret);
 	WRITE_ONCE(may_end, true);
 	user_wait(task);
 	user_close(mem_fd);

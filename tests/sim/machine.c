@@ -1016,6 +1016,7 @@ bool irq_work_queue(struct irq_work *work)
 	struct irq_work **p;
 
 	SIM_STEP("irq_work_queue");
+	sim_require(work->func, "an irq_work was not initialized");
 	sim_drain();
 	if (work->pending)
 		return false;
