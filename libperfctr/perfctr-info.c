@@ -34,17 +34,17 @@ int __perfctr_kernel_info(int dev, struct vperfctr_info *info)
 
 /*
  * Return a descriptor of the device, and fill in *info: fd itself, or a new one if fd is
- * a state's.  The caller closes a new one.
+ * a state's.  The caller closes a new one.  A state has READ, and the device has not; both have
+ * INFO.
  */
 static int device_of(int fd, struct vperfctr_info *info)
 {
-	int dev, err = __perfctr_kernel_info(fd, info);
+	int dev, err = __perfctr_read(fd, NULL, NULL);
 
-	if (!err)
-		return fd;
-	if (err != -ENOTTY)
-		return err;
-	err = __perfctr_read(fd, NULL, NULL);
+	if (err == -ENOTTY) {
+		err = __perfctr_kernel_info(fd, info);
+		return err ? err : fd;
+	}
 	if (err < 0)
 		return err;
 	dev = __perfctr_device_open(O_CLOEXEC);

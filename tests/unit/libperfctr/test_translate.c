@@ -115,9 +115,32 @@ int __wrap_sched_setaffinity(pid_t pid, size_t size, const cpu_set_t *set)
 	return 0;
 }
 
+static int mask_call(struct vperfctr_cpu_mask *mask, uint32_t cpus)
+{
+	const unsigned int room = mask->nrwords;
+
+	mask->nrwords = 1;
+	if (!room)
+		return result(EOVERFLOW);
+	mask->mask[0] = cpus;
+	return 0;
+}
+
 int __wrap_ioctl(int fd, unsigned long cmd, void *arg)
 {
 	struct vperfctr_kind_cpus *cpus = arg;
+
+	/* A state has INFO, too, and no other call of the device's. */
+	if (fd == FAKE_STATE && cmd == VPERFCTR_INFO) {
+		memcpy(arg, &kernel.info, sizeof(kernel.info));
+		return 0;
+	} else if (fd == FAKE_STATE && (cmd & 0xff) < 16) {
+		return result(ENOTTY);
+	} else if (fd == FAKE_DEV && cmd == VPERFCTR_READ) {
+		return result(ENOTTY);
+	} else if (fd == FAKE_DEV && (cmd == VPERFCTR_CPUS || cmd == VPERFCTR_CPUS_FORBIDDEN)) {
+		return mask_call(arg, cmd == VPERFCTR_CPUS ? 0xf : 0);
+	}
 
 	if (fd == FAKE_DEV && cmd == VPERFCTR_OPEN) {
 		return result(kernel.state_error);
@@ -602,6 +625,23 @@ static char printed[4096];
 	printed;							\
 })
 
+/* Information is had by the device's descriptor and by a state's. */
+START_TEST(by_any_descriptor)
+{
+	const int fd = _i ? FAKE_STATE : FAKE_DEV;
+	struct perfctr_cpus_info *cpus;
+	struct perfctr_info info;
+
+	kernel.countable = 0xf;
+	ck_assert_int_eq(perfctr_info(fd, &info), 0);
+	cpus = perfctr_cpus_info(fd);
+	ck_assert_ptr_nonnull(cpus);
+	ck_assert_uint_eq(cpus->cpus->mask[0], 0xf);
+	ck_assert_uint_eq(cpus->cpus_forbidden->mask[0], 0);
+	free(cpus);
+}
+END_TEST
+
 START_TEST(prints)
 {
 	struct { struct perfctr_cpu_mask mask; unsigned int second; } cpus, forbidden;
@@ -679,6 +719,7 @@ int main(void)
 	tcase_add_test(tc, too_many_counters);
 	tcase_add_test(tc, refused);
 	tcase_add_test(tc, iresume);
+	tcase_add_loop_test(tc, by_any_descriptor, 0, 2);
 	tcase_add_test(tc, prints);
 	srunner_run_all(runner, CK_NORMAL);
 	return srunner_ntests_failed(runner) ? EXIT_FAILURE : EXIT_SUCCESS;
