@@ -27,6 +27,7 @@
 #include <linux/ratelimit.h>
 #include <linux/sched.h>
 #include <linux/smp.h>
+#include <asm/cpufeature.h>
 
 #include "../../compat/task-context.h"
 #include "../../compat/workqueue.h"
@@ -68,6 +69,7 @@ static bool runs_here(const struct pmu *pmu)
 	return found;
 }
 
+/* A kernel that masks interrupts by their priority has pseudo-NMIs, which the watchdog needs. */
 void perfctr_arm64_find_watchdog(void)
 {
 	const struct pmu *pmu = perfctr_arm64_pmu(smp_processor_id());
@@ -75,7 +77,8 @@ void perfctr_arm64_find_watchdog(void)
 	init_irq_work(&wait_irq, start_look);
 	cpumask_clear(&waiting);
 	keeps_watchdog = pmu && !perfctr_perf_counters &&
-			 (perfctr_must_keep_watchdog() || runs_here(pmu));
+			 (runs_here(pmu) ||
+			  (perfctr_must_keep_watchdog() && system_uses_irq_prio_masking()));
 }
 
 bool perfctr_arm64_keeps_watchdog(void)
