@@ -27,18 +27,6 @@ static int control_time(int fd)
 	return user_ioctl(fd, VPERFCTR_CONTROL, &control);
 }
 
-/* Stop for good. */
-static int control_nothing(int fd)
-{
-	struct vperfctr_control control;
-	struct vperfctr_ctr ctr;
-
-	sim_fill_control(&control, &ctr, 0);
-	control.nractrs = 0;
-	control.tsc_on = 0;
-	return user_ioctl(fd, VPERFCTR_CONTROL, &control);
-}
-
 static int control_period(int fd, unsigned int nr, u64 period, int sig)
 {
 	struct vperfctr_control control;
@@ -1393,7 +1381,7 @@ static void ask_for_all(void *arg)
 	must(control_counter(fd[0], 3, VPERFCTR_CONTROL_START_ON_EXEC));
 	check_info(fd[2], 8, 2);
 	/* One that has stopped for good has none, and one that is unlinked tells of no thread. */
-	must(control_nothing(fd[0]));
+	must(sim_control_nothing(fd[0]));
 	check_info(fd[0], 0, 2);
 	must(user_ioctl(fd[0], VPERFCTR_UNLINK, NULL));
 	check_info(fd[0], 0, 0);
@@ -1509,7 +1497,7 @@ static void change_counters(void *arg)
 		sim_require(!err || err == -EADDRINUSE, "CONTROL: %d", err);
 		user_work(15);
 		if (i == 6)
-			must(control_nothing(own_of_counted));
+			must(sim_control_nothing(own_of_counted));
 	}
 	/* From now on, states end. */
 	WRITE_ONCE(counted_may_end, true);

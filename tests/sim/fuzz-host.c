@@ -10,14 +10,6 @@
 #include "fuzz.h"
 #include "host.h"
 
-#if defined(__SANITIZE_ADDRESS__)
-#define WITH_ASAN	1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define WITH_ASAN	1
-#endif
-#endif
-
 #ifdef WITH_ASAN
 const char *__asan_default_options(void);
 

@@ -3,6 +3,15 @@
 #ifndef SIM_HOST_H
 #define SIM_HOST_H
 
+/* gcc has a macro for AddressSanitizer, clang a feature. */
+#if defined(__SANITIZE_ADDRESS__)
+#define WITH_ASAN	1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define WITH_ASAN	1
+#endif
+#endif
+
 /* Save the machine's memory, and from the second call on, restore it. */
 void host_reset(void);
 

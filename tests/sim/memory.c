@@ -16,14 +16,6 @@
 
 #include "host.h"
 
-#if defined(__SANITIZE_ADDRESS__)
-#define WITH_ASAN	1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define WITH_ASAN	1
-#endif
-#endif
-
 #ifdef WITH_ASAN
 void __asan_poison_memory_region(const volatile void *p, size_t size);
 void __asan_unpoison_memory_region(const volatile void *p, size_t size);

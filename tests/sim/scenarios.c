@@ -40,8 +40,8 @@ static int control(int fd, u32 flags)
 	return user_ioctl(fd, VPERFCTR_CONTROL, &control);
 }
 
-/* The all-zero control. */
-static int control_nothing(int fd)
+/* The all-zero control: stop for good. */
+int sim_control_nothing(int fd)
 {
 	struct vperfctr_control control;
 	struct vperfctr_ctr ctr;
@@ -391,7 +391,7 @@ static void monitor(void *arg)
 		fd = open_thread(task->pid, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_TRANSIENT);
 		/* Each empty control releases the hardware. */
 		for (i = 0; fd >= 0 && !err && i < 7; i++)
-			err = i & 1 ? control_nothing(fd) : control(fd, 0);
+			err = i & 1 ? sim_control_nothing(fd) : control(fd, 0);
 		if (!err)
 			before = task->sim->executed;
 		sim_require(!err || err == -ESRCH || err == -EPERM, "CONTROL: %d", err);
@@ -1434,7 +1434,7 @@ void sim_read_inline(void *arg)
 	check_stopped(vma->page);
 	must(user_ioctl(fd, VPERFCTR_RESUME, NULL));
 	inline_read(vma->page);
-	must(control_nothing(fd));
+	must(sim_control_nothing(fd));
 	check_stopped(vma->page);
 	must(control(fd, 0));
 	inline_read(vma->page);
@@ -1638,7 +1638,7 @@ static void change_rights(void *arg)
 	for (i = 0; i < 8; i++) {
 		must(control(fd, 0));
 		user_work(1 + sim_random(4));
-		must(control_nothing(fd));
+		must(sim_control_nothing(fd));
 		sim_require(!sim_is_hardware_reserved(), "the hardware is not free");
 	}
 	rights_may_end = true;
@@ -1750,7 +1750,7 @@ static void change_rights_and_count(void *arg)
 		change_right(fd, count_first);
 		if (sim_random(2))
 			user_work(1 + sim_random(4));
-		change_right(fd, control_nothing);
+		change_right(fd, sim_control_nothing);
 		if (sim_random(2))
 			user_sleep(1 + sim_random(500));
 	}
@@ -1812,7 +1812,7 @@ static void share_rights(void *arg)
 	for (i = 0; i < 12; i++) {
 		must(control(fd, 0));
 		user_work(1 + sim_random(4));
-		must(control_nothing(fd));
+		must(sim_control_nothing(fd));
 		user_work(5);
 	}
 	rights_may_end = true;
@@ -1820,7 +1820,7 @@ static void share_rights(void *arg)
 	/* A CPU leaves the mm, and finds that not all may read. */
 	must(control(fd, 0));
 	user_work(5);
-	must(control_nothing(fd));
+	must(sim_control_nothing(fd));
 	user_sleep(100);
 	sim_require(!sim_believes_always(), "the module believes in rdpmc=2 after perf has ended");
 	user_munmap(vma);
@@ -1913,7 +1913,7 @@ static void change_rights_besides(struct task_struct *task)
 	for (i = 0; i < 20; i++) {
 		must(control(fd, 0));
 		user_work(1 + sim_random(4));
-		must(control_nothing(fd));
+		must(sim_control_nothing(fd));
 		sim_require(!sim_is_hardware_reserved(), "the hardware is not free");
 	}
 	rights_may_end = true;
@@ -1965,7 +1965,7 @@ static void change_rights_beside_idle(void *arg)
 		wakes = sim_costs.all_wakes;
 		must(control(fd, 0));
 		user_work(1);
-		must(control_nothing(fd));
+		must(sim_control_nothing(fd));
 		least = min(least, sim_costs.all_wakes - wakes);
 	}
 	sim_require(least <= 2, "each change of the right wakes %lu threads", least);

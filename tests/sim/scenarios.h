@@ -13,6 +13,7 @@ int sim_read(int fd);
 struct vperfctr_control;
 struct vperfctr_ctr;
 void sim_fill_control(struct vperfctr_control *control, struct vperfctr_ctr *ctr, u32 flags);
+int sim_control_nothing(int fd);
 int sim_control_imode(int fd, u64 period, int sig);
 struct sim_counts { struct vperfctr_read read; u64 own[2], children[2]; };
 int sim_read_counts(int fd, struct sim_counts *c, u32 flags);
