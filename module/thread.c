@@ -795,8 +795,8 @@ static int add_used(struct vperfctr_state *st, struct vperfctr_ctr_set *own,
  *
  * The owner may run, and give its states other controls at any time.  So the lock of each state
  * keeps its control unchanged, as for READ, and no CPU is interrupted.  A monitor's CONTROL, or a
- * READ of all members, may hold that lock for a while.  The states are looked at
- * one after the other: if their controls change meanwhile, the answer is outdated anyway.
+ * READ of all members, may hold that lock for a while.  This looks at the states one after the
+ * other: if their controls change meanwhile, the answer is outdated anyway.
  *
  * Context: may sleep.
  * Return: 0; -EINTR if the caller is killed.

@@ -1163,6 +1163,7 @@ START_TEST(no_watchdog_kept)
 	init();
 	ck_assert_ptr_nonnull(strstr(fake_info, "the NMI watchdog keeps its counter"));
 	machine_exit();
+	*fake_param_keep_watchdog = false;
 }
 END_TEST
 
